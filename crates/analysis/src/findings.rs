@@ -18,4 +18,5 @@ pub mod proposal;
 pub mod reproduce;
 pub(crate) mod result;
 pub mod series;
+pub mod times;
 pub mod verdict;

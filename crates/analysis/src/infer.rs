@@ -23,6 +23,7 @@ pub(crate) mod samples;
 mod sender_sample;
 mod sharing;
 pub(crate) mod slow_start;
+pub(crate) mod socket_events;
 mod stall;
 #[cfg(test)]
 pub(crate) mod synthetic;

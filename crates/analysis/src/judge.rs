@@ -29,7 +29,7 @@ pub use confidence::Confidence;
 pub use flow_ledger::FlowLedger;
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
-pub use length::{FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
+pub use length::{COARSE_CLOCK, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
 pub use revisions::REVISIONS;
 pub use rule::{Part, Revision, Rule, RuleId};
 pub use rules::RULES;
@@ -38,6 +38,7 @@ pub use witness::Witness;
 
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::record::Waits;
 use schemars::JsonSchema;
@@ -95,6 +96,9 @@ pub struct Diagnosis {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub faults: Vec<TestbedFault>,
+    /// What happened to it.
+    #[serde(default)]
+    pub events: Vec<FlowEvent>,
 }
 
 /// Time that one holder had for one cause.
@@ -193,6 +197,11 @@ pub struct Figures {
     /// The same of waiting for a CPU.
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
+}
+
+/// Of `time` what is active, microseconds.
+pub fn active_us(time: &[HeldTime]) -> u64 {
+    time.iter().filter(|held| is_active(held.limited_by, held.cause)).map(|held| held.us).sum()
 }
 
 /// Whether a connection is active then: neither is it unasked, nor pauses an application by itself.

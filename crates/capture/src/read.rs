@@ -15,6 +15,7 @@ mod mapped;
 mod order;
 mod pcap;
 mod pcapng;
+mod resolution;
 mod source;
 
 pub use clock::{BackwardTimes, SET_BACK_NS};
@@ -241,6 +242,11 @@ impl<'m, R: Read> Reader<'m, R> {
     /// How often and how far times ran backwards so far.
     pub const fn backward_times(&self) -> BackwardTimes {
         self.clock.backward()
+    }
+
+    /// The resolution of the clock that gave the times so far, nanoseconds, where that is 1 ms or coarser; `None` too where times are too few to tell.
+    pub fn clock_resolution_ns(&self) -> Option<u64> {
+        self.clock.resolution_ns()
     }
 
     /// Comments of sections, interfaces and statistics so far; those of packets are at the packets. At most 1024.

@@ -9,7 +9,7 @@ mod followings;
 mod samples;
 
 use crate::headers::Endpoint;
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
+use crate::tcp::{Connection, Ended, Event, Kind, Observer, RATE_ROUNDS, Side, Vantage};
 use conversation::Conversation;
 use events::Events;
 pub use events::{EventKind, FlowEvent};
@@ -25,6 +25,8 @@ const SAMPLES_MAX: usize = 1 << 12;
 const ALL_SAMPLES_MAX: usize = 1 << 19;
 /// Connections that have ended and are kept; beyond it the smaller half goes.
 const DONE_MAX: usize = 1 << 14;
+/// Ticks of the capture's clock that a rate is measured over at least: its error is one of them.
+const TICKS_MIN: u32 = 5;
 /// In a pause the state stays what it was: this many samples show it.
 const PAUSE_SAMPLES: u64 = 64;
 
@@ -45,6 +47,8 @@ pub struct Watched {
     samples: Vec<SamplePair>,
     every_ns: u64,
     events: Events,
+    /// [`Self::know_clock`]; 0 before.
+    resolution_us: u32,
 }
 
 #[derive(Debug)]
@@ -130,7 +134,13 @@ impl Observer for Sampling {
             samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &followed.conversation));
         }
         self.make_room();
-        self.done.push(Watched { connection: connection.clone(), samples, every_ns, events });
+        self.done.push(Watched {
+            connection: connection.clone(),
+            samples,
+            every_ns,
+            events,
+            resolution_us: 0,
+        });
     }
 }
 
@@ -220,9 +230,45 @@ impl Watched {
         self.events.of(sender)
     }
 
+    /// The resolution of the capture's clock, where that is coarse: what is shorter is not known.
+    pub(crate) fn know_clock(&mut self, resolution_ns: u64) {
+        self.resolution_us = (resolution_ns / 1_000).min(u64::from(u32::MAX)) as u32;
+    }
+
+    fn vantage(&self) -> Vantage {
+        self.connection.vantage_by_clock(self.resolution_us)
+    }
+
+    /// The path's round trip, µs; `None` where the clock does not show that it is longer than a tick. By a coarse clock the least of all that were
+    /// seen, since one may be a tick off.
+    pub fn path_rtt_us(&self) -> Option<u32> {
+        let rtt_us = match self.resolution_us {
+            0 => self.connection.full_rtt_us(),
+            _ => self.connection.least_rtt_us(),
+        };
+        rtt_us.filter(|&us| self.shows(us))
+    }
+
+    /// The largest rate of payload over some round trips, bits per second; `None` where these are too few ticks of the clock.
+    pub fn bottleneck_bps(&self, sender: Side) -> Option<u64> {
+        let rounds_us = self.path_rtt_us().map_or(0, |us| us.saturating_mul(RATE_ROUNDS));
+        let is_long = u64::from(rounds_us) >= self.least_timed_us();
+        self.connection.half(sender).bottleneck_bps().filter(|_| is_long)
+    }
+
+    /// The least time over which the clock gives a rate, µs; 0 where it is not coarse.
+    pub fn least_timed_us(&self) -> u64 {
+        u64::from(self.resolution_us) * u64::from(TICKS_MIN)
+    }
+
+    /// Whether what the clock shows as `us` is longer than a tick; none is 0.
+    fn shows(&self, us: u32) -> bool {
+        us >= self.resolution_us.saturating_mul(2).max(1)
+    }
+
     /// The end whose socket the capture stands for: the one that it is near. Between the two, the one that sent more.
     pub fn near(&self) -> Side {
-        self.connection.near().unwrap_or_else(|| {
+        self.vantage().near().unwrap_or_else(|| {
             let [a, b] = Side::BOTH.map(|side| self.connection.half(side).payload_bytes());
             if b > a { Side::B } else { Side::A }
         })
@@ -235,7 +281,7 @@ impl Watched {
 
     /// Where the data of `sender` were captured.
     pub fn capture_point(&self, sender: Side) -> CapturePoint {
-        match (self.connection.vantage(), sender) {
+        match (self.vantage(), sender) {
             (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
             (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
             (Vantage::Between, _) => CapturePoint::Between,
@@ -257,13 +303,21 @@ impl Watched {
     pub fn samples(&self, sender: Side, from_ns: u64) -> Vec<PacketSample> {
         let stretch = self.busiest_stretch();
         let end = if sender == self.near() { StreamEnd::Sender } else { StreamEnd::Receiver };
-        let (capture_point, path_rtt_us) = (self.capture_point(sender), self.connection.full_rtt_us());
-        let sample = |pair: &SamplePair| PacketSample {
-            t_us: pair.time_ns.saturating_sub(from_ns) / 1_000,
-            end,
-            capture_point,
-            path_rtt_us,
-            ..*pair.of_side(sender)
+        let (capture_point, path_rtt_us) = (self.capture_point(sender), self.path_rtt_us());
+        let shown = |us: Option<u32>| us.filter(|&us| self.shows(us));
+        let sample = |pair: &SamplePair| {
+            let seen = pair.of_side(sender);
+            PacketSample {
+                t_us: pair.time_ns.saturating_sub(from_ns) / 1_000,
+                end,
+                capture_point,
+                path_rtt_us,
+                srtt_us: shown(seen.srtt_us),
+                min_rtt_us: shown(seen.min_rtt_us),
+                receiver_rtt_us: shown(seen.receiver_rtt_us),
+                waits: conversation::shown(seen.waits, self.resolution_us),
+                ..*seen
+            }
         };
         self.samples.iter().filter(|pair| pair.stretch == stretch).map(sample).collect()
     }

@@ -29,6 +29,7 @@ pub use event::{Ended, Event, Kind, Sacks};
 pub use half::{EcnCounts, Half};
 pub use opening::{EcnMode, Opening};
 pub use resent::{KnownBy, Spurious};
+pub(crate) use rounds::RATE_ROUNDS;
 pub use sender::SenderCounts;
 pub use side::Side;
 

@@ -2,7 +2,7 @@
 //!
 //! It is compiled here, for a reader of any kind, and not in each crate that reads.
 
-use crate::join::Survey;
+use crate::join::{Origin, Survey};
 use crate::read::{BackwardTimes, ReadError, Reader};
 use crate::rows::{Sampling, Watched};
 use crate::tcp::{Counts, Observer, Reconstruction};
@@ -19,6 +19,9 @@ pub struct Whole {
     pub counts: Counts,
     /// How often and how far its times ran backwards.
     pub backward: BackwardTimes,
+    /// The resolution of its clock, nanoseconds, where that is coarse: [`Reader::clock_resolution_ns`]. `None` where pipefill wrote it: what is
+    /// simulated has times as round as its delays.
+    pub clock_resolution_ns: Option<u64>,
     /// Why reading ended early.
     pub broken: Option<ReadError>,
 }
@@ -51,7 +54,8 @@ pub fn connections(reader: &mut Reader<'_, Source>, survey: Option<&mut Survey>)
         None => all(reader, &mut observer),
         Some(survey) => all(reader, &mut (&mut observer, survey)),
     };
-    let ((watched, left_out), (udp, udp_left_out)) = (sampling.finish(), datagrams.finish());
+    let ((mut watched, left_out), (udp, udp_left_out)) = (sampling.finish(), datagrams.finish());
+    watched.iter_mut().for_each(|one| one.know_clock(whole.clock_resolution_ns.unwrap_or(0)));
     Connections { whole, watched, left_out, udp, udp_left_out }
 }
 
@@ -64,5 +68,8 @@ fn all<O: Observer>(reader: &mut Reader<'_, Source>, observer: &mut O) -> Whole 
             Err(error) => break Some(error),
         }
     };
-    Whole { counts: reconstruction.finish(observer), backward: reader.backward_times(), broken }
+    let backward = reader.backward_times();
+    let is_own = Origin::of(reader.comments()).is_some();
+    let clock_resolution_ns = reader.clock_resolution_ns().filter(|_| !is_own);
+    Whole { counts: reconstruction.finish(observer), backward, clock_resolution_ns, broken }
 }

@@ -419,6 +419,9 @@ pub(crate) struct PcapArgs {
     /// Show at most so many flows, the largest first; JSON and CSV have all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: usize,
+    /// Show all flows, and each that is too short to judge by itself
+    #[arg(long, conflicts_with_all = ["most", "json", "csv"])]
+    pub(crate) all: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

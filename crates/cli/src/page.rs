@@ -5,6 +5,7 @@ use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_core::file_name::FileName;
 use pipefill_report::html::{self, Page, RunCapture, RunPart, of_verdict};
+use pipefill_report::quantity::counted;
 use pipefill_report::words::quoted;
 use pipefill_runs::{Evaluated, Failure, Written, evaluate, fix_file};
 use pipefill_store::{ExperimentDirectory, artifact_path, files};
@@ -85,8 +86,8 @@ pub(crate) fn try_leave(
 /// [`Failure`] where the records can't be read.
 pub(crate) fn told(written: &Written, terminal: &Terminal) -> Result<String, Failure> {
     let Written { experiment, connections } = written;
-    let plural = if *connections == 1 { "" } else { "s" };
-    let mut lines = format!("records of {connections} connection{plural}: {}", experiment.path.display());
+    let connections = counted(*connections as u64, "connection(s)");
+    let mut lines = format!("records of {connections}: {}", experiment.path.display());
     if is_of_use(experiment)
         && let Some(page) = try_leave(experiment, &evaluate(experiment, None, terminal)?, terminal)
     {

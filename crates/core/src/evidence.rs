@@ -139,6 +139,8 @@ pub struct Arrivals {
     pub whole: ArrivalsOfAll,
     /// Whether each round trip so far brought half as much again as the one before, and nothing was missing.
     pub is_slow_start: bool,
+    /// Payload segments that the receiver itself sends in a round trip, over the whole of the stream; absent where that is not counted.
+    pub spoken_in_round_trip: Option<f64>,
     /// What the packets show; absent where they were not captured near the receiver.
     pub packets: Option<ArrivingPackets>,
 }

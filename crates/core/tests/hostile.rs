@@ -9,6 +9,8 @@ const SCENARIO: &str = "path.rtt=[5ms,50ms]\nname = \"t\"\n[path]\nrate = \"1gbi
     queue = \"0.5bdp\"\nloss = \"gilbert-elliott p=1% r=20% loss_bad=100%\"\njitter = \"1ms\"\n\
     jitter_distribution = \"quantiles -1 0 0.5 3\"\n[host]\ntcp_rmem = \"4096 131072 6MiB\"\n\
     [host.sysctl]\n\"net.ipv4.tcp_sack\" = 0\n[[flow]]\nprotocol = \"udp\"\nbitrate = \"20mbit\"\nlength = \"1448B\"\n\
+    [[flow]]\napp = { kind = \"writes\", sizes = [[\"300B\"], [\"300B\", \"1200B\"]], think = \"1ms\" }\nnodelay = true\n\
+    [[flow]]\napp = [\"bulk\", { kind = \"requests\", response = \"64KiB\", count = 3 }]\n\
     [[variant]]\nname = \"a\"\n[variant.path]\nreverse_loss = \"packets 3,7,9-12\"\n[run]\nrepeat = 2\nsample = \"10ms\"\n\
     [expect]\ngoodput = \">= 95% of rate\"\n";
 

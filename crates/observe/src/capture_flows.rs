@@ -30,6 +30,7 @@ pub fn judge_capture(read: &CaptureRead) -> Captured {
         dropped: read.dropped,
         forgotten: read.counts.evicted,
         backward_times: backward_times(read),
+        clock_resolution_us: read.clock_resolution_ns.map(|ns| ns / 1_000),
         broken: read.broken.clone(),
         left_out: read.left_out,
         udp_flows: udp_flows(&read.udp),
@@ -141,6 +142,17 @@ fn life(one: &Watched, side: Side, from_ns: u64) -> Option<TimeInterval> {
     Some(TimeInterval { from_us: us(first_ns), to_us: us(last_ns) })
 }
 
+/// From the first SYN to the first payload of either direction.
+fn setup_us(one: &Watched) -> Option<u64> {
+    let halves = Side::BOTH.map(|side| one.connection.half(side));
+    if halves.iter().any(|half| half.has_unknown_span()) {
+        return None;
+    }
+    let syn = one.connection.opening(Side::A)?;
+    let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
+    Some(first_ns.saturating_sub(syn.first_ns) / 1_000)
+}
+
 /// What the packets say, without a verdict.
 fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
     let half = one.connection.half(side);
@@ -162,20 +174,24 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
         packets: half.packets(),
         segments: counts.segments,
         bytes: counts.new_bytes,
-        goodput_bps: data_us.filter(|&us| us > 0).map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
+        goodput_bps: data_us
+            .filter(|&us| us >= one.least_timed_us().max(1))
+            .map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
         start_us: data_ns.map_or(0, |(at_ns, _)| at_ns.saturating_sub(from_ns) / 1_000),
         data_us,
+        setup_us: setup_us(one),
+        syns: Side::BOTH.map(|side| one.connection.opening(side).map_or(0, |syn| syn.sent)),
         verdict: Verdict { span_us, ..Verdict::default() },
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),
-        min_rtt_us: one.connection.full_rtt_us().map(u64::from),
+        min_rtt_us: one.path_rtt_us().map(u64::from),
         rwnd_bytes: samples
             .iter()
             .filter_map(|sample| sample.rwnd_bytes.max(sample.rwnd_at_peak_bytes))
             .max()
             .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
-        fastest_bps: half.bottleneck_bps(),
+        fastest_bps: one.bottleneck_bps(side),
         stack,
         stack_confidence,
         options: handshake::options(&one.connection, side),
@@ -183,6 +199,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
         ended: ending::ended(&one.connection, side, is_silent),
         missing: ending::missing(&one.connection, side),
         events: ending::events(one, side, from_ns),
+        least_timed_us: one.least_timed_us(),
         is_window_closed: back.window_bytes() == Some(0),
         vantage: one.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
@@ -193,7 +210,13 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
 
 fn by_kind(half: &Half) -> BTreeMap<String, u64> {
     let counts = half.counts();
-    let kinds =
-        [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
+    let kinds = [
+        ("fast", counts.fast),
+        ("rto", counts.rto),
+        ("tlp", counts.tlp),
+        ("syn", half.syns_again()),
+        ("fin", counts.fins()),
+        ("spurious", counts.spurious),
+    ];
     kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
 }

@@ -23,6 +23,8 @@ pub struct CaptureRead {
     pub dropped: Option<u64>,
     /// How often and how far its times ran backwards.
     pub backward: BackwardTimes,
+    /// The resolution of its clock, nanoseconds, where that is coarse.
+    pub clock_resolution_ns: Option<u64>,
     /// Where and why reading ended early.
     pub broken: Option<String>,
     /// Its connections with data.
@@ -54,8 +56,18 @@ pub fn read_capture(file: &Path, survey: Option<&mut Survey>) -> Result<CaptureR
     let Connections { whole, watched, left_out, udp, udp_left_out } = connections(&mut reader, survey);
     let broken = whole.broken.map(|error| format!("{name}: {error}"));
     let comments = reader.comments().to_vec();
-    let (counts, backward, dropped) = (whole.counts, whole.backward, reader.dropped());
-    Ok(CaptureRead { counts, dropped, backward, broken, watched, left_out, udp, udp_left_out, comments })
+    Ok(CaptureRead {
+        counts: whole.counts,
+        dropped: reader.dropped(),
+        backward: whole.backward,
+        clock_resolution_ns: whole.clock_resolution_ns,
+        broken,
+        watched,
+        left_out,
+        udp,
+        udp_left_out,
+        comments,
+    })
 }
 
 /// A capture that is open, from its first byte.

@@ -1,10 +1,9 @@
 //! How a captured connection ended, what happened to it, and what the capture does not have, for the data of one side.
 
-use pipefill_analysis::findings::connections::{
-    CapturedEvent, EndedBy, EndingKind, FlowEnding, FlowEventKind, MissingPart,
-};
+use pipefill_analysis::findings::connections::{EndedBy, EndingKind, FlowEnding, MissingPart};
 use pipefill_capture::rows::{EventKind, Watched};
 use pipefill_capture::tcp::{Connection, Side};
+use pipefill_core::flow_event::{FlowEvent, FlowEventKind};
 
 /// How it ended; `is_silent` where data was sent again and again without an answer.
 pub(crate) fn ended(connection: &Connection, side: Side, is_silent: bool) -> FlowEnding {
@@ -32,12 +31,12 @@ pub(crate) fn missing(connection: &Connection, side: Side) -> Vec<MissingPart> {
 }
 
 /// What happened, in order of time.
-pub(crate) fn events(one: &Watched, side: Side, from_ns: u64) -> Vec<CapturedEvent> {
+pub(crate) fn events(one: &Watched, side: Side, from_ns: u64) -> Vec<FlowEvent> {
     let us = |at_ns: u64| at_ns.saturating_sub(from_ns) / 1_000;
-    let mut events: Vec<CapturedEvent> = one
+    let mut events: Vec<FlowEvent> = one
         .events(side)
         .into_iter()
-        .map(|event| CapturedEvent {
+        .map(|event| FlowEvent {
             kind: match event.kind {
                 EventKind::Outage => FlowEventKind::Outage,
                 EventKind::Idle => FlowEventKind::Idle,

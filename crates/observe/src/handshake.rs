@@ -1,9 +1,8 @@
 //! What the handshake of a captured connection agreed on, for the data of one side.
 
 use pipefill_analysis::findings::connections::{FlowCounts, FlowOptions};
-use pipefill_analysis::ground::models::stacks::{Stack, StackConfidence, SynForm, recognise};
-use pipefill_capture::headers::{Layout, OptionKind};
-use pipefill_capture::tcp::{Connection, EcnMode, Side};
+use pipefill_capture::tcp::{Connection, EcnMode, Opening, Side};
+use pipefill_core::stacks::{Stack, StackConfidence};
 
 /// RFC 9293 3.7.1: what a SYN without the option means.
 const MSS_WITHOUT_OPTION: [u16; 2] = [536, 1220];
@@ -26,30 +25,7 @@ pub(crate) fn options(connection: &Connection, side: Side) -> FlowOptions {
 
 /// The TCP implementation of `side`, by its SYN.
 pub(crate) fn stack(connection: &Connection, side: Side) -> (Option<Stack>, StackConfidence) {
-    let Some(syn) = connection.opening(side) else { return (None, StackConfidence::Unknown) };
-    recognise(&SynForm {
-        options: &in_words(syn.layout),
-        hops: syn.hops,
-        dont_fragment: syn.dont_fragment || connection.is_v6(),
-        window: syn.window,
-        mss: syn.mss,
-    })
-}
-
-/// The options in their order; those of a connection's own kind say nothing of the stack.
-fn in_words(layout: Layout) -> String {
-    let word = |kind: OptionKind| match kind {
-        OptionKind::End => Some("eol"),
-        OptionKind::Nop => Some("nop"),
-        OptionKind::Mss => Some("mss"),
-        OptionKind::WindowScale => Some("ws"),
-        OptionKind::SackPermitted => Some("sok"),
-        OptionKind::Sack => Some("sack"),
-        OptionKind::Timestamps => Some("ts"),
-        OptionKind::Mptcp | OptionKind::FastOpen => None,
-        OptionKind::Other => Some("other"),
-    };
-    layout.kinds().filter_map(word).collect::<Vec<_>>().join(",")
+    connection.opening(side).map_or((None, StackConfidence::Unknown), Opening::stack)
 }
 
 /// What is counted of the data of `side`.
@@ -69,5 +45,6 @@ pub(crate) fn counts(connection: &Connection, side: Side) -> FlowCounts {
         out_of_order: counts.out_of_order.into(),
         duplicates: counts.captured_twice.into(),
         keep_alives: own.keep_alives().into(),
+        network_duplicates: counts.network_duplicates.into(),
     }
 }

@@ -1,30 +1,52 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
-use crate::verdicts::{advice, counted};
+use crate::verdicts::{advice, happened};
 use crate::words::UNKNOWN;
 use crate::{captured_facts, captured_udp, joined, prose, verdicts};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
+use pipefill_analysis::ground::thresholds::STANDARD;
+use pipefill_analysis::judge::TOO_SHORT;
 use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
 
 /// The column of what limits a flow.
 pub(crate) const LIMIT: &str = "limited by";
 
-/// At most `most` flows, a line each, and each in words.
-pub fn render(found: &Captured, most: usize, style: Style) -> String {
+/// Which flows are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// So many, the largest first, a line each; in words those with a verdict.
+    Largest(usize),
+    /// All of them, those that are too short to judge in words too.
+    All,
+}
+
+/// The flows, a line each, and their verdicts in words.
+pub fn render(found: &Captured, extent: Extent, style: Style) -> String {
     let mut text = String::new();
+    let most = match extent {
+        Extent::Largest(most) => most,
+        Extent::All => usize::MAX,
+    };
     let shown = &found.flows[..found.flows.len().min(most)];
+    let is_told = |flow: &&CapturedFlow| extent == Extent::All || has_words(flow, found);
     if shown.is_empty() {
         text += &(prose::filled(&captured_udp::in_place_of_tcp(found), "", "", style.width) + "\n");
     } else {
         let rows: Vec<Vec<Entry>> = shown.iter().map(row).collect();
         text += &lines(&HEADINGS, &rows, style, "");
-        for flow in shown {
+        for flow in shown.iter().filter(is_told) {
             text.push('\n');
             text.push_str(&in_words(flow, found, style));
+        }
+        if let Some(sentence) = too_short(found).filter(|_| extent != Extent::All) {
+            text += &format!(
+                "\n{}\n",
+                prose::filled(&format!("{sentence} --all shows each."), "", "", style.width)
+            );
         }
     }
     let datagrams = udp(found, most, style);
@@ -35,7 +57,7 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
     for sentence in captured_udp::mptcp(found).into_iter().chain(of_both) {
         let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
     }
-    let hidden = hidden(found, shown.len());
+    let hidden = hidden(found.flows.len() - shown.len(), "--most, --json");
     let _ = writeln!(text, "\n{}", prose::filled(&notes(found, hidden.as_deref()), "", "", style.width));
     text
 }
@@ -47,6 +69,27 @@ pub(crate) fn udp(found: &Captured, most: usize, style: Style) -> String {
         text += &(prose::filled(&sentence, "  ", "  ", style.width) + "\n");
     }
     text
+}
+
+/// Whether a flow is told of in words: there is a verdict, or it is the only flow, or a second capture has more of it.
+pub(crate) fn has_words(flow: &CapturedFlow, found: &Captured) -> bool {
+    flow.verdict.rule != Some(TOO_SHORT) || found.flows.len() == 1 || flow.joined.is_some()
+}
+
+/// One sentence on all flows that are not told of in words; `None` where there are none.
+pub(crate) fn too_short(found: &Captured) -> Option<String> {
+    let short: Vec<&CapturedFlow> = found.flows.iter().filter(|flow| !has_words(flow, found)).collect();
+    let bytes = quantity::bytes(short.iter().map(|flow| flow.bytes).sum());
+    let (are, carried) = if short.len() == 1 { ("is", bytes) } else { ("are", format!("{bytes} in all")) };
+    let thresholds = &STANDARD;
+    (!short.is_empty()).then(|| {
+        format!(
+            "{} {are} too short to judge (fewer than {} segments, or less than {} round trips): {carried}.",
+            counted(short.len() as u64, "flow(s)"),
+            thresholds.judged_segments.whole(),
+            thresholds.judged_round_trips.whole(),
+        )
+    })
 }
 
 /// One flow: its ends, what was seen of it, the sentence, the advice.
@@ -78,10 +121,12 @@ pub(crate) fn seen(flow: &CapturedFlow) -> String {
         }
     });
     let kind = |name: &str| flow.retransmits_by_kind.get(name).copied().unwrap_or(0);
-    let kinds = counted([
+    let kinds = happened([
         (kind("fast"), "in fast recovery"),
         (kind("rto"), "after a timeout"),
-        (kind("tlp"), "as loss probes"),
+        (kind("tlp"), "as loss probe(s)"),
+        (kind("syn"), "SYN(s)"),
+        (kind("fin"), "FIN(s)"),
         (kind("spurious"), "for nothing"),
     ]);
     if !kinds.is_empty() {
@@ -115,31 +160,40 @@ pub(crate) fn unknown(flow: &CapturedFlow) -> Vec<&'static str> {
     let mut all = vec!["cwnd and the send buffer are in no packet: they are estimated from when data left."];
     all.extend(of_place);
     all.extend(flow.rwnd_bytes.is_none().then_some(window));
-    all.extend(flow.min_rtt_us.is_none().then_some("The round trip is not known: nothing was acknowledged."));
+    all.extend(
+        flow.min_rtt_us.is_none().then_some(
+            "The round trip is not known: nothing was acknowledged, or sooner than the clock shows.",
+        ),
+    );
     all
 }
 
-/// How many flows are not among those `shown`; `None` where all are.
-pub(crate) fn hidden(found: &Captured, shown: usize) -> Option<String> {
-    let hidden = found.flows.len() - shown;
-    (hidden > 0).then(|| format!("{hidden} smaller flows are not shown (--most, --json)"))
+/// How many flows are not shown, and the `options` that do; `None` where all are.
+pub(crate) fn hidden(hidden: usize, options: &str) -> Option<String> {
+    (hidden > 0).then(|| format!("{} not shown ({options})", counted(hidden as u64, "smaller flow(s)")))
 }
 
 /// What was read, and what is missing.
 pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
-    let mut parts = vec![format!("{} packets", found.packets)];
+    let mut parts = vec![quantity::counted(found.packets, "packet(s)")];
     parts.extend(captured_udp::not_read(found));
-    parts.extend(counted([
+    parts.extend(happened([
         (found.dropped.unwrap_or(0), "dropped while capturing"),
-        (found.forgotten, "connections forgotten before their end"),
-        (found.left_out, "smaller connections left out, of more than are kept"),
-        (found.udp_left_out, "smaller UDP flows left out, of more than are kept"),
+        (found.forgotten, "connection(s) forgotten before their end"),
+        (found.left_out, "smaller connection(s) left out, of more than are kept"),
+        (found.udp_left_out, "smaller UDP flow(s) left out, of more than are kept"),
     ]));
     parts.extend(hidden.map(str::to_owned));
     let mut text = parts.join("; ") + ".";
     text.extend(
         found.backward_times.iter().flat_map(joined::backwards).map(|sentence| format!(" {sentence}")),
     );
+    text.extend(found.clock_resolution_us.filter(|_| !found.flows.is_empty()).map(|us| {
+        format!(
+            " The capture's clock has a resolution of {}: shorter round trips are not known, nor rates over less than five times it.",
+            quantity::whole_ms(us)
+        )
+    }));
     text.extend(captured_udp::remedies(found).iter().map(|sentence| format!(" {sentence}")));
     if let Some(broken) = &found.broken {
         let _ = write!(text, " Reading ended early: {broken}.");

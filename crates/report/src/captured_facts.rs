@@ -1,17 +1,34 @@
 //! What packets say of a flow beside its figures: what the handshake agreed on, and counts, a sentence each.
 
 use crate::quantity::duration;
-use crate::verdicts::counted;
+use crate::verdicts::happened;
 use pipefill_analysis::findings::connections::{
-    CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions,
-    MissingPart,
+    CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowOptions, MissingPart,
 };
-use pipefill_analysis::ground::models::stacks::{Stack, StackConfidence};
+use pipefill_core::flow_event::{FlowEvent, FlowEventKind};
+use pipefill_core::stacks::{Stack, StackConfidence};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
-    let facts = [options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
+    let facts = [setup(flow), options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
     facts.into_iter().flatten().chain(outages(&flow.events)).collect()
+}
+
+/// What made the beginning long: SYNs that were sent again, or a server that did not take the connection.
+fn setup(flow: &CapturedFlow) -> Option<String> {
+    let [syns, answers] = flow.syns;
+    let took = flow
+        .setup_us
+        .map_or_else(String::new, |us| format!(", and {} passed before the first data", duration(us)));
+    match (syns, answers) {
+        (2.., _) => Some(format!(
+            "Setup: the SYN was sent {syns} times{took}. It was lost, or the server's queue of connections was full."
+        )),
+        (_, 2..) => Some(format!(
+            "Setup: the SYN-ACK was sent {answers} times{took}. The ACK was lost, or the server's accept queue was full."
+        )),
+        _ => None,
+    }
 }
 
 /// What the ends agreed on; `None` where the receiver's SYN is not in the capture.
@@ -61,17 +78,19 @@ fn counts(flow: &CapturedFlow) -> Option<String> {
         out_of_order,
         duplicates,
         keep_alives,
+        network_duplicates,
     } = flow.counts;
-    let all = counted([
-        (zero_windows, "zero windows"),
-        (window_probes, "window probes"),
-        (duplicate_acks, "duplicate ACKs"),
-        (out_of_order, "segments out of order"),
-        (duplicates, "packets captured twice"),
-        (keep_alives, "keep-alives"),
-        (ce, "packets marked CE"),
-        (ece, "ACKs with ECE"),
-        (cwr, "segments with CWR"),
+    let all = happened([
+        (zero_windows, "zero window(s)"),
+        (window_probes, "window probe(s)"),
+        (duplicate_acks, "duplicate ACK(s)"),
+        (out_of_order, "segment(s) out of order"),
+        (duplicates, "packet(s) captured twice"),
+        (network_duplicates, "segment(s) duplicated by the network"),
+        (keep_alives, "keep-alive(s)"),
+        (ce, "packet(s) marked CE"),
+        (ece, "ACK(s) with ECE"),
+        (cwr, "segment(s) with CWR"),
     ]);
     (!all.is_empty()).then(|| format!("Counted: {}.", all.join(", ")))
 }
@@ -101,7 +120,7 @@ fn missing(flow: &CapturedFlow) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not in the capture: {}.", parts.join(", ")))
 }
 
-fn outages(events: &[CapturedEvent]) -> impl Iterator<Item = String> {
+fn outages(events: &[FlowEvent]) -> impl Iterator<Item = String> {
     let outages = events.iter().filter(|event| event.kind == FlowEventKind::Outage);
     outages.map(|event| {
         format!(

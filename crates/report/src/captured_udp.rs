@@ -1,6 +1,6 @@
 //! What a capture has beside TCP's flows: the table of UDP flows, what was not read and what to do about it, the subflows of Multipath TCP.
 
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use pipefill_analysis::findings::connections::{
@@ -126,13 +126,11 @@ pub(crate) fn in_place_of_tcp(found: &Captured) -> String {
             .map(|wanted| format!("{} {}", of_kind(wanted), kind(wanted)))
             .collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-        let flows = found.udp_flows.len();
-        let noun = if flows == 1 { "flow" } else { "flows" };
-        parts.push(format!("{datagrams} UDP datagrams in {flows} {noun}{kinds}"));
+        let flows = counted(found.udp_flows.len() as u64, "flow(s)");
+        parts.push(format!("{} in {flows}{kinds}", counted(datagrams, "UDP datagram(s)")));
     }
-    let packets = |count: u64| if count == 1 { "packet" } else { "packets" };
     let others = found.not_understood.iter();
-    parts.extend(others.map(|(name, &count)| format!("{count} {} of {name}", packets(count))));
+    parts.extend(others.map(|(name, &count)| format!("{} of {name}", counted(count, "packet(s)"))));
     match parts.is_empty() {
         true if found.packets == 0 => {
             "No TCP connection carried data: the capture has no packets.".to_owned()
@@ -145,9 +143,9 @@ pub(crate) fn in_place_of_tcp(found: &Captured) -> String {
 
 /// How many packets were not read, by name; `None` where all were.
 pub(crate) fn not_read(found: &Captured) -> Option<String> {
-    let counted: Vec<String> =
+    let names: Vec<String> =
         found.not_understood.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    (!counted.is_empty()).then(|| format!("not read: {}", counted.join(", ")))
+    (!names.is_empty()).then(|| format!("not read: {}", names.join(", ")))
 }
 
 /// What to do about packets that were not read, by their names.

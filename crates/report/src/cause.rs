@@ -1,9 +1,9 @@
 //! A letter, a colour and a few words for every cause: the same in `explain` and while a run goes on.
 
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause as Refinement, LimitedBy};
 
-/// What limits, and where that is the congestion window, why.
-pub type Cause = (LimitedBy, Option<CwndCause>);
+/// What limits, and what refines it.
+pub type Cause = (LimitedBy, Option<Refinement>);
 
 /// The ANSI colour of a cause (SGR 30 to 37, and 90).
 pub const fn colour(limited_by: LimitedBy) -> u8 {
@@ -20,21 +20,29 @@ pub const fn colour(limited_by: LimitedBy) -> u8 {
 }
 
 /// The letter of a cause.
-pub const fn letter((limited_by, cwnd_cause): Cause) -> char {
-    match (limited_by, cwnd_cause) {
+pub const fn letter((limited_by, refinement): Cause) -> char {
+    match (limited_by, refinement) {
+        (LimitedBy::App, Some(Refinement::Request)) => 'u',
+        (LimitedBy::App, Some(Refinement::Response)) => 'w',
+        (LimitedBy::App, Some(Refinement::Turns)) => 't',
+        (LimitedBy::App, Some(Refinement::Window)) => 'v',
+        (LimitedBy::App, Some(Refinement::Nagle)) => 'n',
+        (LimitedBy::App, Some(Refinement::DelayedAck)) => 'd',
+        (LimitedBy::App, Some(Refinement::Rate)) => 'r',
         (LimitedBy::App, _) => 'A',
         (LimitedBy::Sndbuf, _) => 'B',
         (LimitedBy::Rwnd, _) => 'W',
-        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => 's',
-        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => 'h',
-        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => 'l',
-        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => 'q',
-        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => 'g',
-        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => 'p',
-        (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => 'o',
-        (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => 'a',
+        (LimitedBy::Cwnd, Some(Refinement::Startup)) => 's',
+        (LimitedBy::Cwnd, Some(Refinement::HystartExit)) => 'h',
+        (LimitedBy::Cwnd, Some(Refinement::RandomLoss)) => 'l',
+        (LimitedBy::Cwnd, Some(Refinement::QueueLoss)) => 'q',
+        (LimitedBy::Cwnd, Some(Refinement::Growth)) => 'g',
+        (LimitedBy::Cwnd, Some(Refinement::Policer)) => 'p',
+        (LimitedBy::Cwnd, Some(Refinement::Reordering)) => 'o',
+        (LimitedBy::Cwnd, Some(Refinement::AckPath)) => 'a',
         (LimitedBy::Cwnd, _) => 'c',
         (LimitedBy::Pacing, _) => 'P',
+        (LimitedBy::Path, Some(Refinement::Silence)) => '~',
         (LimitedBy::Path, _) => '#',
         (LimitedBy::Receiver, _) => 'R',
         (LimitedBy::Cpu, _) => 'C',
@@ -44,27 +52,53 @@ pub const fn letter((limited_by, cwnd_cause): Cause) -> char {
 }
 
 /// A cause in a few words, its own first.
-pub const fn meaning((limited_by, cwnd_cause): Cause) -> &'static str {
-    match (limited_by, cwnd_cause) {
+pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
+    match (limited_by, refinement) {
+        (LimitedBy::App, Some(Refinement::Request)) => "app request: not asked for anything",
+        (LimitedBy::App, Some(Refinement::Response)) => "app response: asked, and not answering yet",
+        (LimitedBy::App, Some(Refinement::Turns)) => "app turns: a round trip for each request",
+        (LimitedBy::App, Some(Refinement::Window)) => "app window: a window of the application is used up",
+        (LimitedBy::App, Some(Refinement::Nagle)) => "app nagle: less than a segment waits for an ACK",
+        (LimitedBy::App, Some(Refinement::DelayedAck)) => "app delayed_ack: the other end delays an ACK",
+        (LimitedBy::App, Some(Refinement::Rate)) => "app rate: nothing to send, at its own pace",
         (LimitedBy::App, _) => "app: the sending application offers no more",
         (LimitedBy::Sndbuf, _) => "sndbuf: the send buffer is full",
         (LimitedBy::Rwnd, _) => "rwnd: the receiver's window is used up",
-        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => "cwnd: slow start, not there yet",
-        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "cwnd: slow start ended early, it grows slowly",
-        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "cwnd: cut by losses that no queue made",
-        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "cwnd: cut by drops of a full queue",
-        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "cwnd: still growing after a loss long ago",
-        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => {
+        (LimitedBy::Cwnd, Some(Refinement::Startup)) => "cwnd: slow start, not there yet",
+        (LimitedBy::Cwnd, Some(Refinement::HystartExit)) => "cwnd: slow start ended early, it grows slowly",
+        (LimitedBy::Cwnd, Some(Refinement::RandomLoss)) => "cwnd: cut by losses that no queue made",
+        (LimitedBy::Cwnd, Some(Refinement::QueueLoss)) => "cwnd: cut by drops of a full queue",
+        (LimitedBy::Cwnd, Some(Refinement::Growth)) => "cwnd: still growing after a loss long ago",
+        (LimitedBy::Cwnd, Some(Refinement::Policer)) => {
             "cwnd: cut by losses at a constant rate, without a queue"
         }
-        (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => "cwnd: cut because segments arrived out of order",
-        (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => "cwnd: held back by ACKs that are lost or late",
+        (LimitedBy::Cwnd, Some(Refinement::Reordering)) => "cwnd: cut because segments arrived out of order",
+        (LimitedBy::Cwnd, Some(Refinement::AckPath)) => "cwnd: held back by ACKs that are lost or late",
         (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
         (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
+        (LimitedBy::Path, Some(Refinement::Silence)) => "path silence: nothing comes back",
         (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
         (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
         (LimitedBy::Cpu, _) => "cpu: an endpoint is CPU-bound",
         (LimitedBy::Unknown, _) => "unknown: what was recorded does not tell",
         (LimitedBy::Testbed, _) => "testbed: the instrument itself is the limit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_letter_has_one_meaning() {
+        let mut meanings: BTreeMap<char, &str> = BTreeMap::new();
+        for &limited_by in LimitedBy::ALL {
+            let refinements = Refinement::ALL.iter().copied().map(Some).chain([None]);
+            for cause in refinements.map(|refinement| (limited_by, refinement)) {
+                let before = meanings.insert(letter(cause), meaning(cause));
+                assert!(before.is_none_or(|before| before == meaning(cause)), "{cause:?}");
+            }
+        }
     }
 }

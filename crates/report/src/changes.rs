@@ -3,7 +3,7 @@
 //! Never: a word of better or worse where the interval of the difference holds zero.
 
 use crate::prose::filled;
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{self, Kind, MISSING};
 use crate::sheet::{Column, Entry, Heading, Sheet, Tone, beside_axes};
 use crate::table::{Style, drawn};
 use indexmap::IndexMap;
@@ -228,9 +228,9 @@ fn conclusion(changes: &Changes) -> Vec<String> {
     let (few, judged) = (counted(Finding::TooFewRuns), cells - counted(Finding::TooFewRuns));
     let mut lines = vec![format!(
         "{}, {}, {}. A regression is {} % of goodput less, or of the 95th percentile of the round trip more for no more goodput, in an interval without zero.",
-        plural(cells, "cell"),
-        plural(changes.regressions, "regression"),
-        plural(changes.improvements, "improvement"),
+        quantity::counted(cells as u64, "cell(s)"),
+        quantity::counted(changes.regressions as u64, "regression(s)"),
+        quantity::counted(changes.improvements as u64, "improvement(s)"),
         (changes.threshold_fraction * 1e4).round() / 100.0,
     )];
     lines.push(format!(
@@ -249,8 +249,4 @@ fn conclusion(changes: &Changes) -> Vec<String> {
         ));
     }
     lines
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

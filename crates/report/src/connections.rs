@@ -1,9 +1,9 @@
 //! The connections of a host as a table for a terminal, one line each, and one connection in words.
 
-use crate::quantity::{self, Kind};
+use crate::quantity::{self, Kind, counted};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
-use crate::verdicts::{advice, counted};
+use crate::verdicts::{advice, happened};
 use crate::words::UNKNOWN;
 use crate::{cause, prose, verdicts};
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
@@ -61,10 +61,10 @@ pub fn exact(one: &ConnectionFinding) -> Option<String> {
     let span = Kind::Time.alone(total * 1e3);
     let mut text = format!("Congestion states in {span}, by BPF: {}.", shares.join(", "));
     let again = one.retransmits_by_kind.map(|kinds| {
-        counted([
+        happened([
             (kinds.fast, "in fast recovery"),
             (kinds.rto, "after a timeout"),
-            (kinds.tlp, "as loss probes"),
+            (kinds.tlp, "as loss probe(s)"),
             (kinds.spurious, "without need"),
         ])
     });
@@ -92,17 +92,17 @@ pub fn is_idle(one: &ConnectionFinding) -> bool {
 pub fn notes(found: &Connections) -> String {
     let time = |us: u64| quantity::duration(us);
     let span = time(found.span_us);
-    let mut parts = vec![format!("{} looks in {span}", found.looks)];
+    let mut parts = vec![format!("{} in {span}", counted(found.looks, "look(s)"))];
     if found.late_us >= 10_000 {
         parts.push(format!("the latest {} late", time(found.late_us)));
     }
-    parts.extend(counted([
+    parts.extend(happened([
         (found.idle, "idle"),
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
         (found.not_followed, "more than can be followed"),
         (found.unseen.unwrap_or(0), "opened and closed between two looks"),
-        (found.interrupted, "looks during which sockets came and went"),
+        (found.interrupted, "look(s) during which sockets came and went"),
     ]));
     if found.unseen.is_none() && found.looks > 1 {
         parts.push("how many opened and closed between two looks is unknown".to_owned());

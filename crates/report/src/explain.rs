@@ -15,6 +15,7 @@ use crate::table::Style;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::finding::Advice;
+use pipefill_analysis::findings::times::FlowTimes;
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, Span, Witness};
 use pipefill_core::limit::LimitedBy;
@@ -50,6 +51,9 @@ pub struct Explanation<'a> {
     /// What limited it, and what to change.
     #[serde(flatten)]
     pub verdict: &'a Verdict,
+    /// Its times, and what happened to it.
+    #[serde(flatten)]
+    pub times: &'a FlowTimes,
     /// Which repetition it is about.
     pub verdict_repeat: Option<u32>,
     /// What limited each stream when.
@@ -80,6 +84,7 @@ impl<'a> Explanation<'a> {
             goodput_bps: cell.goodput_bps,
             predicted_bps: cell.predicted_bps,
             verdict: &cell.verdict,
+            times: &cell.times,
             verdict_repeat: cell.verdict_repeat,
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),
@@ -118,6 +123,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
     lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(rule(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(section("Share of the time", &shares(cell.verdict.limited_fraction.as_ref(), style)));
+    lines.extend(where_the_time_went(&cell.verdict, style));
     lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
@@ -155,7 +161,7 @@ fn timeline(cell: &CellResult) -> Vec<Span> {
 fn title(cell: &CellResult) -> String {
     let on = cell.backend.as_ref().map_or_else(String::new, |backend| format!(" on {backend}"));
     let goodput = cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), quantity::rate);
-    let runs = if cell.runs == 1 { "1 run".to_owned() } else { format!("{} runs", cell.runs) };
+    let runs = quantity::counted(cell.runs as u64, "run(s)");
     format!("{}{on}: {goodput} ({runs})", cell.coordinates())
 }
 
@@ -183,17 +189,29 @@ fn shares(shares: Option<&BTreeMap<LimitedBy, f64>>, style: Style) -> Vec<String
     sorted.into_iter().map(line).collect()
 }
 
+/// The ledger, where more than one holder, or a cause, has the time.
+fn where_the_time_went(verdict: &Verdict, style: Style) -> Vec<String> {
+    let time = verdict.time.as_deref().unwrap_or_default();
+    let is_divided = time.len() > 1 || time.iter().any(|held| held.cause.is_some());
+    let all_us = time.iter().map(|held| held.us).sum();
+    let name = format!("Where the time went ({})", quantity::duration(all_us));
+    if is_divided { section(&name, &timeline::ledger(time, style)) } else { Vec::new() }
+}
+
 fn advice<'a>(all: impl Iterator<Item = &'a Advice>, width: u16) -> Vec<String> {
     all.enumerate().flat_map(|(index, one)| advised(index + 1, one, width)).collect()
 }
 
 fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
     let inner = width.saturating_sub(4);
-    if advice.set.is_empty() {
-        return vec![filled(&format!("{}: {}", advice.change, advice.why), "", "", inner)];
-    }
     let predicted =
         advice.predicted_bps.map_or_else(String::new, |bps| format!(", should give {}", quantity::rate(bps)));
+    if advice.target.is_none() {
+        return vec![filled(&format!("{}: {}", advice.change, advice.why), "", "", inner)];
+    }
+    if advice.set.is_empty() {
+        return vec![filled(&format!("{}{predicted}: {}", advice.change, advice.why), "", "", inner)];
+    }
     let rtt = advice
         .predicted_rtt_us
         .map_or_else(String::new, |us| format!(" with a round trip of {}", quantity::duration(us)));

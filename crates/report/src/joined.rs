@@ -3,7 +3,7 @@
 use crate::quantity::{self, Kind};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
-use crate::verdicts::counted;
+use crate::verdicts::happened;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
     PlacedBy,
@@ -68,23 +68,24 @@ pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
         all.extend(times.iter().flat_map(backwards).map(|sentence| format!("{name}: {sentence}")));
     }
     let counts = [
-        (found.only_at_sender, "connections are in the sender's capture alone"),
-        (found.only_at_receiver, "connections are in the receiver's capture alone"),
-        (found.left_out, "connections were not joined, of more than are kept"),
-        (found.cut_at_sender, "packets of the sender's capture lack headers that its snap length cut off"),
+        (found.only_at_sender, "connection(s) in the sender's capture alone"),
+        (found.only_at_receiver, "connection(s) in the receiver's capture alone"),
+        (found.left_out, "connection(s) not joined, of more than are kept"),
+        (
+            found.cut_at_sender,
+            "packet(s) of the sender's capture without the headers that its snap length cut off",
+        ),
         (
             found.cut_at_receiver,
-            "packets of the receiver's capture lack headers that its snap length cut off: some of what counts as lost may be these",
+            "packet(s) of the receiver's capture without the headers that its snap length cut off: some of what counts as lost may be these",
         ),
-        (found.dropped_at_sender.unwrap_or(0), "packets were dropped while capturing at the sender"),
+        (found.dropped_at_sender.unwrap_or(0), "packet(s) dropped while capturing at the sender"),
         (
             found.dropped_at_receiver.unwrap_or(0),
-            "packets were dropped while capturing at the receiver: they count as lost",
+            "packet(s) dropped while capturing at the receiver: they count as lost",
         ),
     ];
-    all.extend(
-        counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| format!("{count} {what}.")),
-    );
+    all.extend(happened(counts).iter().map(|text| format!("{text}.")));
     all
 }
 
@@ -169,7 +170,7 @@ fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
         .map_or_else(String::new, |share| format!(" ({} %)", Kind::Ratio.alone(share * 100.0)));
     let again = match direction.lost_retransmits {
         0 => String::new(),
-        count => format!(", {count} of them retransmissions"),
+        count => format!(", {} of them", quantity::counted(count, "retransmission(s)")),
     };
     let first: Vec<String> = direction.first_losses.iter().take(LISTED).map(one).collect();
     Some(format!("Lost {name}: {lost}{share}{again}. The first: {}.", first.join("; ")))
@@ -194,7 +195,7 @@ fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
         (unmatched.received_only, "received and missing in the sender's capture"),
         (unmatched.hurried, "judged early, for want of memory"),
     ];
-    let parts = counted(counts);
+    let parts = happened(counts);
     (!parts.is_empty()).then(|| format!("Not matched {name}: {}.", parts.join("; ")))
 }
 

@@ -1,5 +1,6 @@
 //! `pipefill plan`: every run before it runs.
 
+use crate::quantity::counted;
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use pipefill_core::plan::{Plan, Run};
@@ -22,16 +23,11 @@ fn row(run: &Run) -> Vec<Entry> {
 }
 
 fn totals(cells: usize, runs: usize, estimate: Option<Duration>) -> String {
-    let counts = format!("{}, {}", counted(cells, "cell"), counted(runs, "run"));
+    let counts = format!("{}, {}", counted(cells as u64, "cell(s)"), counted(runs as u64, "run(s)"));
     match estimate {
         Some(estimate) => format!("{counts}, about {}", span(estimate)),
         None => counts,
     }
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 /// In hours, minutes and seconds, rounded up to the second.

@@ -53,6 +53,15 @@ pub(crate) fn duration(us: u64) -> String {
     Kind::Time.alone(us as f64 * 1e3)
 }
 
+/// Microseconds that are known exactly, as the resolution of a clock: `10 ms`, `15.625 ms`, `1 s`.
+pub(crate) fn whole_ms(us: u64) -> String {
+    if us.is_multiple_of(1_000_000) {
+        format!("{} s", us / 1_000_000)
+    } else {
+        format!("{} ms", us as f64 / 1e3)
+    }
+}
+
 /// A share of one: `97 %`; below one per cent with a second digit.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -63,6 +72,11 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn share(of_one: f64) -> String {
     let digits = format!("{:.1}", of_one * 100.0);
     format!("{} %", digits.strip_suffix(".0").unwrap_or(&digits))
+}
+
+/// A count and what is counted; `(s)` in `what` is an s for all counts but one: `1 zero window`, `2 ACKs with ECE`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {}", what.replace("(s)", if count == 1 { "" } else { "s" }))
 }
 
 impl Kind {
@@ -183,6 +197,15 @@ mod tests {
         assert_eq!(duration(100_070), "100 ms");
         assert_eq!(duration(10_500), "10.5 ms");
         assert_eq!((percent(0.974), percent(0.0021)), ("97 %".to_owned(), "0.21 %".to_owned()));
+    }
+
+    #[test]
+    fn one_is_counted_without_an_s() {
+        assert_eq!(
+            [0, 1, 2].map(|count| counted(count, "ACK(s) with ECE")),
+            ["0 ACKs with ECE", "1 ACK with ECE", "2 ACKs with ECE"]
+        );
+        assert_eq!(counted(1, "in fast recovery"), "1 in fast recovery");
     }
 
     #[test]

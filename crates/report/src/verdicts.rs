@@ -1,7 +1,7 @@
 //! A verdict in a table and below it, whatever it is on.
 
 use crate::prose::filled;
-use crate::quantity::MISSING;
+use crate::quantity::{MISSING, counted};
 use crate::sheet::{Entry, Tone};
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -31,8 +31,8 @@ pub(crate) fn advice(verdict: &Verdict, width: u16) -> String {
     text
 }
 
-/// How many segments were sent again for each reason; none of those that did not happen.
-pub(crate) fn counted(counts: impl IntoIterator<Item = (u64, &'static str)>) -> Vec<String> {
+/// Counts of what happened; none of those that did not. Their words are those of [`counted`].
+pub(crate) fn happened(counts: impl IntoIterator<Item = (u64, &'static str)>) -> Vec<String> {
     let some = counts.into_iter().filter(|&(count, _)| count > 0);
-    some.map(|(count, what)| format!("{count} {what}")).collect()
+    some.map(|(count, what)| counted(count, what)).collect()
 }

@@ -135,6 +135,7 @@ pub(crate) const fn limit_name(limited_by: LimitedBy, cause: Option<Cause>) -> &
         (LimitedBy::App, Some(Cause::Request)) => "the application (not asked for anything)",
         (LimitedBy::App, Some(Cause::Response)) => "the application (slow to answer)",
         (LimitedBy::App, Some(Cause::Turns)) => "the application (a round trip for each request)",
+        (LimitedBy::App, Some(Cause::Window)) => "the application (a window of its own)",
         (LimitedBy::App, Some(Cause::Nagle)) => "the application (Nagle's algorithm)",
         (LimitedBy::App, Some(Cause::DelayedAck)) => "the application (delayed ACKs)",
         (LimitedBy::App, Some(Cause::Rate)) => "the application (its own pace)",

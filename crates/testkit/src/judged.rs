@@ -50,6 +50,7 @@ pub fn diagnosis(
         confidence: None,
         witnesses: Vec::new(),
         faults: Vec::new(),
+        events: Vec::new(),
     }
 }
 

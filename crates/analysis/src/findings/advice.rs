@@ -4,6 +4,7 @@
 //! flow and of its direction, within the limits of the kernel and of the scenario, and nothing that is so already. The path's rate, delay
 //! and loss are given and never changed; its queue may be.
 
+mod application;
 mod keys;
 mod latency;
 mod prediction;
@@ -58,7 +59,7 @@ impl Case<'_> {
             LimitedBy::Sndbuf => vec![self.larger_send_buffer()],
             LimitedBy::Cwnd => self.larger_cwnd(),
             LimitedBy::Pacing => vec![self.faster_pacing()],
-            LimitedBy::App => vec![self.nothing(Reason::ApplicationOffersNoMore)],
+            LimitedBy::App => self.for_the_application(),
             LimitedBy::Receiver => vec![self.nothing(self.of_the_receiver())],
             LimitedBy::Cpu => vec![self.nothing(self.of_the_cpu())],
             LimitedBy::Testbed => vec![self.testbed()],

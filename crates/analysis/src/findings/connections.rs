@@ -19,7 +19,7 @@ pub use captured_udp::{MptcpGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
-pub use ending::{CapturedEvent, EndedBy, EndingKind, FlowEnding, FlowEventKind, MissingPart};
+pub use ending::{EndedBy, EndingKind, FlowEnding, MissingPart};
 pub use finding::{ConnectionFinding, Connections};
 pub use handshake::{FlowCounts, FlowOptions};
 pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};

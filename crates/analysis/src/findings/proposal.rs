@@ -42,6 +42,14 @@ pub enum Setting {
     OtherFlowsMaxPacingRate(u64),
     /// Parallel streams.
     Parallel(u64),
+    /// Requests that a client has open at once.
+    Outstanding(u64),
+    /// A window of the application, bytes.
+    ApplicationWindow(u64),
+    /// `TCP_NODELAY`.
+    NoDelay,
+    /// `TCP_QUICKACK`, after each read.
+    QuickAck,
     /// How long the transfer takes, at least.
     Duration(Duration),
     /// A longer queue at the bottleneck, BDPs.
@@ -67,6 +75,10 @@ impl Setting {
             Self::Sndbuf(_) => "SO_SNDBUF",
             Self::MaxPacingRate(_) | Self::OtherFlowsMaxPacingRate(_) => "SO_MAX_PACING_RATE",
             Self::Parallel(_) => "parallel",
+            Self::Outstanding(_) => "app.outstanding",
+            Self::ApplicationWindow(_) => "app.size",
+            Self::NoDelay => "TCP_NODELAY",
+            Self::QuickAck => "TCP_QUICKACK",
             Self::Duration(_) => "duration",
             Self::LongerQueue(_) | Self::ShorterQueue(_) => "queue",
             Self::DelayLimit(_) => "delay_limit",
@@ -82,7 +94,10 @@ impl Setting {
             }
             Self::WindowScaling | Self::ReceiveAutotuning => "1".to_owned(),
             Self::Bbr => "bbr".to_owned(),
-            Self::Rcvbuf(bytes) | Self::Sndbuf(bytes) => format!("{bytes}B"),
+            Self::NoDelay => "true".to_owned(),
+            Self::QuickAck => "1".to_owned(),
+            Self::Rcvbuf(bytes) | Self::Sndbuf(bytes) | Self::ApplicationWindow(bytes) => format!("{bytes}B"),
+            Self::Outstanding(requests) => requests.to_string(),
             Self::MaxPacingRate(kbit) | Self::OtherFlowsMaxPacingRate(kbit) => format!("{kbit}kbit"),
             Self::Parallel(streams) => streams.to_string(),
             Self::Duration(duration) => format!("{}ms", duration.as_millis()),
@@ -118,6 +133,30 @@ pub enum Reason {
     PathIsFull,
     /// The application offers no more.
     ApplicationOffersNoMore,
+    /// A window of the application lets so many bytes out in a round trip; ten times as many would give so much.
+    ApplicationWindow {
+        /// Of one stream.
+        bytes: u64,
+        /// Of the flow.
+        tenfold_bps: u64,
+    },
+    /// Each stream has a window of the application of its own.
+    StreamsHaveOwnWindows,
+    /// Each turn takes a round trip.
+    TurnsTakeTime {
+        /// Number of turns.
+        turns: u32,
+        /// Of all.
+        held_us: u64,
+    },
+    /// Nagle's algorithm keeps less than a segment until an ACK comes, which the other end delays.
+    NagleWaitsForAck,
+    /// The other end delays the ACK of the last segments.
+    AckIsDelayed,
+    /// The program that was asked takes long to answer.
+    AnswersAreSlow,
+    /// The other side asks for nothing.
+    NothingIsAskedFor,
     /// The receiving application reads no faster.
     ReaderIsSlow,
     /// The receiving socket's buffer overflows with datagrams.

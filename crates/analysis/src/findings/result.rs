@@ -5,6 +5,7 @@
 
 use crate::findings::finding::Latency;
 use crate::findings::metrics::{FlowFigures, PingMetrics, RunMetrics, TcpMetrics, UdpMetrics, UnmetSetting};
+use crate::findings::times::FlowTimes;
 use crate::findings::verdict::Verdict;
 use indexmap::IndexMap;
 use pipefill_core::cell::flow_name;
@@ -100,6 +101,9 @@ pub struct CellResult {
     /// What limited that flow, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// That flow's times, and what happened to it.
+    #[serde(flatten)]
+    pub times: FlowTimes,
     /// What UDP's receivers saw: medians of each figure.
     #[serde(flatten)]
     pub udp: UdpMetrics,
@@ -175,6 +179,9 @@ pub struct FlowResult {
     pub predicted_bps: Option<u64>,
     /// Which repetition the sentence is about.
     pub verdict_repeat: Option<u32>,
+    /// Its times, and what happened to it.
+    #[serde(flatten)]
+    pub times: FlowTimes,
     /// Its round trips, without load and under it: medians over the runs.
     #[serde(flatten)]
     pub latency: Latency,

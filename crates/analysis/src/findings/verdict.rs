@@ -252,6 +252,8 @@ pub enum VerdictReason {
     TooShort,
     /// Only packets of its sender were captured.
     OneDirection,
+    /// It took a few ticks of the capture's clock.
+    CoarseClock,
     /// The receiver's window closed and did not open again.
     WindowStaysClosed,
     /// What a single reading shows of it is too little.

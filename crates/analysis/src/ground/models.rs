@@ -7,5 +7,4 @@ pub mod headers;
 pub mod line;
 pub mod loss;
 pub mod sizing;
-pub mod stacks;
 pub mod window;

@@ -15,6 +15,8 @@ use pipefill_core::record::{PacketSample, TcpSample};
 struct ReceiverSample {
     t_us: u64,
     received: u64,
+    /// Payload segments that the receiver sent so far.
+    spoken: Option<u64>,
     rtt_us: Option<u64>,
     window: Option<u64>,
     unread: Option<f64>,
@@ -59,6 +61,7 @@ impl<'a> Receiving<'a> {
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
             received: info.bytes_received.unwrap_or(0),
+            spoken: info.data_segs_out.map(u64::from),
             rtt_us: info.rcv_rtt_us.map(u64::from),
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
@@ -77,6 +80,7 @@ impl<'a> Receiving<'a> {
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
             received: row.acked_bytes,
+            spoken: row.peer_segments,
             rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
             window,
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
@@ -99,11 +103,22 @@ impl<'a> Receiving<'a> {
         let is_few = counted.len() < self.thresholds.receiver_rounds.count();
         let counted = if is_few { within(life).collect() } else { counted };
         let whole = self.whole(&counted, others);
+        let spoken_in_round_trip = self.spoken_in_round_trip();
         let arrivals = |round: ArrivalRound| {
             let (unread_share, window_used) = (round.unread, round.used);
-            (round.interval, Arrivals { unread_share, window_used, whole, ..Arrivals::default() })
+            let arrivals =
+                Arrivals { unread_share, window_used, whole, spoken_in_round_trip, ..Arrivals::default() };
+            (round.interval, arrivals)
         };
         within(life).map(arrivals).collect()
+    }
+
+    fn spoken_in_round_trip(&self) -> Option<f64> {
+        let samples = self.samples.as_slice();
+        let (first, last) = samples.first().zip(samples.last())?;
+        let spoken = last.spoken?.saturating_sub(first.spoken?);
+        let rtt_us = median(&self.round_trips().collect::<Vec<f64>>())?;
+        Some(spoken as f64 * rtt_us / last.t_us.saturating_sub(first.t_us).max(1) as f64)
     }
 
     fn rounds(&self) -> Vec<ArrivalRound> {

@@ -154,9 +154,10 @@ impl Cutter {
         self.lately.push_back((epoch.sender.unacked_peak, epoch.sender.heard_in_round_trip));
         if self.lately.len() > self.lately_kept {
             self.lately.pop_front();
-            let (most, least) = self.lately.iter().fold((0, u64::MAX), |(most, least), &(peak, _)| {
-                (most.max(peak), least.min(peak))
-            });
+            let (most, least) = self
+                .lately
+                .iter()
+                .fold((0, u64::MAX), |(most, least), &(peak, _)| (most.max(peak), least.min(peak)));
             epoch.sender.unacked_spread = Some(ratio(most - least, most));
         }
         let heard: Option<f64> = self.lately.iter().map(|&(_, heard)| heard).sum();

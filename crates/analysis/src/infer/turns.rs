@@ -168,7 +168,7 @@ impl<'a> SocketTurns<'a> {
     fn of_receiver(&mut self, before: TurnSample, now: TurnSample) {
         let length_us = now.t_us.saturating_sub(before.t_us);
         let (spoke, heard) = (now.sent != before.sent, now.heard != before.heard);
-        let waits = |sample: TurnSample| sample.sent_age_us < sample.heard_age_us;
+        let waits = |sample: TurnSample| !sample.has_heard_last();
         let interval = &mut self.interval;
         match (spoke, heard) {
             (false, false) if waits(before) => interval.asked += length_us,
@@ -222,7 +222,7 @@ impl<'a> SocketTurns<'a> {
         }
         let parts = match self.end {
             StreamEnd::Sender => self.parts_near_sender(&interval, length_us),
-            StreamEnd::Receiver if overlaps => [(Waiting::Request, 0); 4],
+            StreamEnd::Receiver if overlaps => Vec::new(),
             StreamEnd::Receiver => self.parts_near_receiver(&interval, length_us),
         };
         let mut at_us = interval.from_us;
@@ -237,7 +237,7 @@ impl<'a> SocketTurns<'a> {
         self.waits.nagles = self.waits.nagles.saturating_add(interval.holds);
     }
 
-    fn parts_near_sender(&mut self, interval: &Shares, length_us: u64) -> [(Waiting, u64); 4] {
+    fn parts_near_sender(&mut self, interval: &Shares, length_us: u64) -> Vec<(Waiting, u64)> {
         let idle = interval.idle.min(length_us);
         // Between samples the parts of all others stand for those that are not seen.
         let (theirs, own) = match interval.after_theirs + interval.after_own {
@@ -257,7 +257,7 @@ impl<'a> SocketTurns<'a> {
         let turns = if busy <= 2 * self.owed_us && !is_held { busy } else { self.owed_us.min(busy) };
         self.owed_us = self.owed_us.saturating_sub(turns);
         let held = if is_held { busy - turns } else { interval.held.min(busy - turns) };
-        [
+        vec![
             (after_own, idle - response),
             (Waiting::Response, response),
             (Waiting::Nagle, held),
@@ -265,7 +265,7 @@ impl<'a> SocketTurns<'a> {
         ]
     }
 
-    fn parts_near_receiver(&mut self, interval: &Shares, length_us: u64) -> [(Waiting, u64); 4] {
+    fn parts_near_receiver(&mut self, interval: &Shares, length_us: u64) -> Vec<(Waiting, u64)> {
         let mut pause = interval.pause;
         if self.silence_us >= length_us && self.answered >= self.alone && self.heard > 0 {
             pause += std::mem::take(&mut self.silence_us).min(length_us);
@@ -277,14 +277,12 @@ impl<'a> SocketTurns<'a> {
         let transfer = length_us - asked - pause;
         // Data that takes less than a round trip belongs to its turn.
         let belongs = if transfer <= in_turns { transfer } else { 0 };
-        [
+        vec![
             (Waiting::Request, pause),
             (Waiting::Response, asked - in_turns),
             (Waiting::Turns, in_turns + belongs),
-            (Waiting::Turns, 0),
         ]
     }
-
 }
 
 impl TurnSample {
@@ -316,8 +314,11 @@ impl TurnSample {
         })
     }
 
-    /// Whether the other side spoke last.
+    /// Whether the other side spoke last; in the same jiffy this end, which answers at once.
     fn has_heard_last(&self) -> bool {
         self.heard_age_us < self.sent_age_us
     }
 }
+
+#[cfg(test)]
+mod tests;

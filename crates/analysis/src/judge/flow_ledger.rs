@@ -9,6 +9,7 @@ use crate::ground::step_function::Step;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::way::Way;
 use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::{Cause, LimitedBy};
 #[cfg(test)]
 use {
@@ -38,6 +39,7 @@ pub struct FlowLedger {
     /// The kernel's counters.
     pub(super) witnesses: Vec<Witness>,
     pub(super) faults: Vec<TestbedFault>,
+    pub(super) events: Vec<FlowEvent>,
 }
 
 impl FlowLedger {
@@ -107,6 +109,7 @@ impl FlowLedger {
             timeline: self.timeline.clone(),
             witnesses,
             faults: self.faults.clone(),
+            events: self.events.clone(),
         })
     }
 

@@ -21,6 +21,7 @@ use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::slow_start::slow_start;
+use crate::infer::socket_events::{SocketEvents, together};
 use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
@@ -76,6 +77,8 @@ struct JudgedStream<'a> {
     waited_to_us: u64,
     /// Whose turn it was by the samples of each end; `None` where a scenario says that the application always writes.
     turns: Option<[SocketTurns<'a>; 2]>,
+    /// What happened to it, by its sending socket.
+    events: SocketEvents,
     /// Where its packets were captured.
     capture_point: CapturePoint,
 }
@@ -116,10 +119,9 @@ impl<'a> Diagnosing<'a> {
                     packets: PacketTrack::default(),
                     waits: VecDeque::new(),
                     waited_to_us: 0,
-                    turns: run
-                        .plan
-                        .is_none()
+                    turns: (run.plan.is_none() || !flow.app.is_bulk())
                         .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
+                    events: SocketEvents::default(),
                     capture_point: CapturePoint::Unknown,
                 }
             })
@@ -348,6 +350,7 @@ impl<'a> JudgedFlow<'a> {
             faults: testbed::faults(&facts.run, self.flow, way.drops, thresholds),
             measured: self.figures,
             whole: self.whole,
+            events: together(streams.iter().flat_map(|stream| stream.events.all())),
         };
         for stream in streams {
             ledger.absorb(stream.stream.summary.stream, stream.ledger.finish());
@@ -412,6 +415,7 @@ impl<'a> JudgedFlow<'a> {
             figures,
             confidence: Confidence::of(&grounds, thresholds),
             witnesses: Vec::new(),
+            events: Vec::new(),
             faults: drops
                 .map_or_else(Vec::new, |drops| testbed::faults(&facts.run, self.flow, drops, thresholds)),
         })
@@ -546,6 +550,9 @@ impl<'a> JudgedStream<'a> {
             AnyRow::Tcp(row) => {
                 self.is_sender_seen |= row.end == StreamEnd::Sender;
                 self.ended.extend(self.cutter.see(row));
+                if row.end == StreamEnd::Sender {
+                    self.events.see(row);
+                }
                 if let Some(turns) = self.turns_of(row.end) {
                     turns.see(row);
                     if row.end == StreamEnd::Sender {

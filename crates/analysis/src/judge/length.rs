@@ -9,6 +9,8 @@ use pipefill_core::limit::{Cause, LimitedBy};
 pub const TOO_SHORT: RuleId = RuleId::new("too_short");
 /// Of a flow of whose receiver the capture has no packet.
 pub const OTHER_DIRECTION: RuleId = RuleId::new("unknown.other_direction");
+/// Of a flow that took a few ticks of the capture's clock.
+pub const COARSE_CLOCK: RuleId = RuleId::new("unknown.coarse_clock");
 /// Of a flow whose receiver's window closed and stayed so: no time is known that it held.
 pub const ZERO_WINDOW: RuleId = super::rules::receiver::ZERO_WINDOW.id;
 

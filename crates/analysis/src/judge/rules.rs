@@ -70,6 +70,7 @@ pub static RULES: &[&Rule] = &[
     &receiver::UNREAD_ALONE,
     &cwnd::STARTUP,
     &rwnd::ARRIVES_WHOLE,
+    &app::WINDOW_ARRIVES,
     &app::ARRIVES_DRY,
     &pacing::ARRIVES_EVENLY,
     &sndbuf::ARRIVES_IN_BURSTS,

@@ -67,6 +67,22 @@ impl Layout {
         if self.0 >> 60 != 0 { self } else { Self(self.0 << 4 | kind as u64) }
     }
 
+    /// The kinds in their order, in short words; those of Multipath TCP and fast open belong to the connection and not to the stack.
+    pub fn words(self) -> String {
+        let word = |kind: OptionKind| match kind {
+            OptionKind::End => Some("eol"),
+            OptionKind::Nop => Some("nop"),
+            OptionKind::Mss => Some("mss"),
+            OptionKind::WindowScale => Some("ws"),
+            OptionKind::SackPermitted => Some("sok"),
+            OptionKind::Sack => Some("sack"),
+            OptionKind::Timestamps => Some("ts"),
+            OptionKind::Mptcp | OptionKind::FastOpen => None,
+            OptionKind::Other => Some("other"),
+        };
+        self.kinds().filter_map(word).collect::<Vec<_>>().join(",")
+    }
+
     /// The kinds, in the order of the header.
     pub fn kinds(self) -> impl Iterator<Item = OptionKind> {
         let codes = (0..16).rev().map(move |at| self.0 >> (4 * at) & 0xf).filter(|&code| code != 0);

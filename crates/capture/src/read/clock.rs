@@ -1,5 +1,7 @@
 //! Times of a capture whose clock was set back: they go on from where they were, and it is counted how often and how far that was.
 
+use super::resolution::ClockResolution;
+
 /// A time that is so far behind the latest one was given by a clock that was set back; one that is less far behind belongs to a packet that was
 /// written out of order. Between its timestamp and the capture's buffer a packet waits for the softirq of its queue: at most two ticks of 10 ms
 /// (`HZ=100`; `netdev_budget_usecs` is 2 ms). Daemons set a clock from 128 ms (ntpd), 400 ms (systemd-timesyncd) or 1 s (chronyd) on, and make it
@@ -37,6 +39,7 @@ pub(super) struct CaptureClock {
     /// How often it was set so far.
     stretch: u32,
     backward: BackwardTimes,
+    resolution: ClockResolution,
 }
 
 impl CaptureClock {
@@ -46,6 +49,7 @@ impl CaptureClock {
         if time_ns < self.latest_ns {
             return self.behind(0, time_ns);
         }
+        self.resolution.see(time_ns);
         self.latest_ns = time_ns;
         time_ns.saturating_add(self.shift_ns)
     }
@@ -61,6 +65,7 @@ impl CaptureClock {
             return self.behind(interface, time_ns);
         }
         *latest_ns = time_ns;
+        self.resolution.see(time_ns);
         time_ns.saturating_add(self.shift_ns)
     }
 
@@ -84,12 +89,15 @@ impl CaptureClock {
         if by_ns < SET_BACK_NS {
             backward.late_packets += 1;
             backward.late_most_ns = backward.late_most_ns.max(by_ns);
+            self.resolution.see(time_ns);
             return time_ns.saturating_add(self.shift_ns);
         }
         backward.set_back += 1;
         backward.set_back_ns = backward.set_back_ns.saturating_add(by_ns);
         backward.set_back_most_ns = backward.set_back_most_ns.max(by_ns);
         self.stretch = self.stretch.saturating_add(1);
+        self.resolution.clock_was_set();
+        self.resolution.see(time_ns);
         let end_ns = self.others_ns.iter().copied().fold(self.latest_ns, u64::max);
         self.shift_ns = self.shift_ns.saturating_add(end_ns - time_ns);
         // The clock of the other interfaces is the same one.
@@ -103,6 +111,11 @@ impl CaptureClock {
     #[inline(always)]
     pub(super) const fn stretch(&self) -> u32 {
         self.stretch
+    }
+
+    /// [`ClockResolution::known_ns`].
+    pub(super) fn resolution_ns(&self) -> Option<u64> {
+        self.resolution.known_ns()
     }
 
     pub(super) const fn backward(&self) -> BackwardTimes {

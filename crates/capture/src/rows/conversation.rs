@@ -18,6 +18,8 @@ const REMARK_BYTES: u32 = 100;
 /// A round trip of a local network, and how much longer an idle time is that no place of the capture makes.
 const SHORT_NS: u64 = 1_000_000;
 const LONG_BESIDE: u64 = 50;
+/// An answer comes no sooner than a round trip, but for one part in so many: a tick of a clock, a shorter way.
+const ROUND_TRIP_PARTS: u64 = 10;
 /// Timers without an answer that are silence, and not one loss.
 const SILENT_TIMERS: u64 = 3;
 /// The first timer (RFC 6298, 2.1), microseconds.
@@ -194,10 +196,15 @@ impl Speaker {
         let (now, side) = (event.time_ns, event.side);
         let from_ns = self.last_ns.unwrap_or(begun_ns);
         let own_ns = to_end_ns(connection, side);
+        let is_answered = |asked_ns: u64| {
+            now.saturating_sub(asked_ns).saturating_mul(ROUND_TRIP_PARTS) >= own_ns * (ROUND_TRIP_PARTS - 1)
+        };
         let belongs_to = match self.heard {
             // Sooner than anything can come from that end: it was under way already.
-            Some((_, to)) if now.saturating_sub(to).saturating_mul(2) < own_ns => return,
+            Some((first, _)) if !is_answered(first) => return,
             Some((first, last)) => {
+                // Requests that overlap are one turn.
+                let last = if is_answered(last) { last } else { first };
                 self.end_piece(connection);
                 let peer_ns = to_end_ns(connection, side.other());
                 self.divide(first.saturating_sub(from_ns), peer_ns, Waiting::Request);
@@ -271,6 +278,14 @@ impl Speaker {
         }
         self.is_repeating = false;
     }
+}
+
+/// What of `waits` a clock with a resolution of `resolution_us` shows: an ACK that was delayed is later by more than a tick.
+pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
+    if u64::from(resolution_us) * 1_000 < DELAYED_NS {
+        return waits;
+    }
+    Waits { delayed_ack_us: 0, delayed_acks: 0, nagle_us: 0, nagles: 0, ..waits }
 }
 
 fn has_timed_out(now: u64, since_ns: u64, rto_us: Option<u32>) -> bool {

@@ -129,7 +129,8 @@ impl Connection {
     #[inline(never)]
     pub(super) fn take_opening(&mut self, segment: &Segment, side: Side) {
         if segment.flags.has(Flags::SYN) {
-            self.openings[side as usize] = Some(Opening::of(segment));
+            let own = &mut self.openings[side as usize];
+            *own = Some(Opening::of(segment, *own));
         }
         if let Some(mptcp) = segment.options.mptcp {
             self.mptcp.get_or_insert_default()[side as usize] = Some(mptcp);

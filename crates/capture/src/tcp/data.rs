@@ -1,5 +1,6 @@
 //! A segment with data, as its sender gets it.
 
+use super::opening::Opening;
 use super::scoreboard::Transmission;
 use crate::headers::{Flags, Segment};
 
@@ -12,6 +13,8 @@ pub(super) struct Data<'a> {
     pub(super) size: SegmentSize,
     /// SACK is in use, or may be.
     pub(super) has_sack: bool,
+    /// The SYN of its sender, where something may follow from that.
+    pub(super) opening: Option<&'a Opening>,
     /// From the capture point to both ends and back, where known.
     pub(super) full_rtt_us: Option<u32>,
     /// Nothing of this direction was seen before.

@@ -492,7 +492,12 @@ impl Half {
 
     /// Segments that were sent again, SYNs included: `tcpi_total_retrans` of a sender whose packets all were captured.
     pub fn retransmits(&self) -> u32 {
-        self.counts().retransmits() + u32::from(self.syns_again)
+        self.counts().retransmits() + self.syns_again()
+    }
+
+    /// SYNs that were sent again.
+    pub fn syns_again(&self) -> u32 {
+        self.syns_again.into()
     }
 
     /// When its first and its last data passed, nanoseconds since 1970: not a FIN, a keep-alive, a window probe, or what was acknowledged

@@ -1,13 +1,17 @@
 //! What the SYN of a side said: what was negotiated follows from both, and which stack sent it from its form.
 
 use crate::headers::{Flags, Layout, Segment};
+use pipefill_core::stacks::{self, Stack, StackConfidence, SynForm};
+
+/// No timer sends a SYN again sooner (RFC 6298, 2.1: a second); what comes sooner is a copy of the capture or the network.
+const LEAST_TIMER_NS: u64 = 200_000_000;
 
 /// A SYN or SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Opening {
     /// Time to live, hop limit, at the capture point.
     pub hops: u8,
-    /// IPv4's Don't Fragment.
+    /// IPv4's Don't Fragment; IPv6 never fragments on the way.
     pub dont_fragment: bool,
     /// It is a SYN-ACK.
     pub is_answer: bool,
@@ -23,6 +27,10 @@ pub struct Opening {
     pub has_timestamps: bool,
     /// The order of its options.
     pub layout: Layout,
+    /// When the first one passed, and how often it did: copies that a timer sent again are in it.
+    pub first_ns: u64,
+    /// See [`Self::first_ns`].
+    pub sent: u8,
     ecn_bits: u8,
 }
 
@@ -48,12 +56,16 @@ mod bits {
 
 impl Opening {
     /// Of `segment`, a SYN.
-    pub(super) fn of(segment: &Segment) -> Self {
+    pub(super) fn of(segment: &Segment, before: Option<Self>) -> Self {
         let (flags, options) = (segment.flags, &segment.options);
         let ae = u8::from(segment.has_ae) << 2;
+        let (first_ns, sent) = before.map_or((segment.time_ns, 0), |before| (before.first_ns, before.sent));
+        let is_again = sent > 0 && segment.time_ns.saturating_sub(first_ns) < LEAST_TIMER_NS;
         Self {
+            first_ns,
+            sent: if is_again { sent } else { sent.saturating_add(1) },
             hops: segment.hops,
-            dont_fragment: segment.dont_fragment,
+            dont_fragment: segment.dont_fragment || segment.is_v6,
             is_answer: flags.has(Flags::ACK),
             window: segment.window,
             mss: options.mss,
@@ -63,6 +75,23 @@ impl Opening {
             layout: options.layout,
             ecn_bits: ae | u8::from(flags.has(Flags::CWR)) << 1 | u8::from(flags.has(Flags::ECE)),
         }
+    }
+}
+
+impl Opening {
+    /// The TCP implementation that sent it, and how sure that is.
+    pub fn stack(&self) -> (Option<Stack>, StackConfidence) {
+        stacks::recognise(&self.form(&self.layout.words()))
+    }
+
+    /// Whether that may probe for the loss of its last segments.
+    pub(super) fn sends_loss_probes(&self) -> bool {
+        stacks::sends_loss_probes(&self.form(&self.layout.words()))
+    }
+
+    const fn form<'a>(&self, options: &'a str) -> SynForm<'a> {
+        let Self { hops, dont_fragment, window, mss, .. } = *self;
+        SynForm { options, hops, dont_fragment, window, mss }
     }
 }
 

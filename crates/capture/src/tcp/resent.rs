@@ -85,9 +85,10 @@ impl Resent {
     }
 
     /// The receiver reports that `from..to` arrived once more. Of all that is in there the last retransmission that was not reported yet was
-    /// for nothing: as many transmissions arrived after the first, and those before the first one were needed. It may be known already.
-    pub(super) fn reported(&mut self, from: u64, to: u64, known_ns: u64, found: &mut Vec<Spurious>) {
-        let mut at = from;
+    /// for nothing: as many transmissions arrived after the first, and those before the first one were needed. It may be known already. Returns
+    /// whether there was one: otherwise the network made the copy.
+    pub(super) fn reported(&mut self, from: u64, to: u64, known_ns: u64, found: &mut Vec<Spurious>) -> bool {
+        let (mut at, mut has_any) = (from, false);
         while at < to {
             let mut open = self.0.iter_mut().rev().filter(|entry| !entry.is_reported && at < entry.to);
             let Some(entry) = open.find(|entry| entry.from <= at) else {
@@ -95,11 +96,12 @@ impl Resent {
                 at = begins.map(|entry| entry.from).min().unwrap_or(to);
                 continue;
             };
-            (entry.is_reported, at) = (true, entry.to);
+            (entry.is_reported, at, has_any) = (true, entry.to, true);
             if !entry.is_spurious {
                 found.push(entry.tell(known_ns, KnownBy::Dsack));
             }
         }
+        has_any
     }
 
     /// The last retransmission was acknowledged before it was sent.
@@ -150,6 +152,7 @@ mod tests {
             to,
             size: SegmentSize { mss: 1000, largest: 1000 },
             has_sack: true,
+            opening: None,
             full_rtt_us: None,
             is_first: false,
         };
@@ -171,9 +174,9 @@ mod tests {
     #[test]
     fn a_report_is_of_the_last_one_that_was_not_reported() {
         let (mut resent, mut found) = (resent(&[10, 20, 30]), Vec::new());
-        resent.reported(1, 1001, 40, &mut found);
-        resent.reported(1, 1001, 41, &mut found);
+        assert!(resent.reported(1, 1001, 40, &mut found) && resent.reported(1, 1001, 41, &mut found));
         assert_eq!(sent(&found), [30, 20]);
+        assert!(!resent.reported(2001, 3001, 42, &mut found), "that was sent once");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! as for super-packets, make that of a single round too large. The largest is what the bottleneck let through.
 
 /// Rounds without a pause between them that a rate is measured over.
-const SPAN: usize = 3;
+pub(crate) const RATE_ROUNDS: u32 = 3;
+const SPAN: usize = RATE_ROUNDS as usize;
 /// Fewer segments are no measure of a rate.
 const SEGMENTS_MIN: u64 = 12;
 /// How long a round is at least where no RTT is known.

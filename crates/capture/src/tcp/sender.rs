@@ -10,6 +10,7 @@ mod acks;
 use super::data::Data;
 use super::event::Kind;
 use super::gaps::{Filled, Gap, Gaps};
+use super::opening::Opening;
 use super::patience::Patience;
 use super::recent::{COPY_NS, Passed, RecentPackets};
 use super::resent::{Resent, Spurious};
@@ -73,14 +74,21 @@ pub struct SenderCounts {
     pub duplicate_acks: u32,
     /// ACKs with SACK blocks that came back.
     pub sack_acks: u32,
-    /// D-SACKs that came back (RFC 2883).
+    /// D-SACKs that came back (RFC 2883) of what was sent again.
     pub dsacks: u32,
+    /// D-SACKs of what was sent once: the network made the copy.
+    pub network_duplicates: u32,
 }
 
 impl SenderCounts {
     /// Segments that were sent again, of every kind.
     pub const fn retransmits(&self) -> u32 {
-        self.fast + self.rto + self.tlp
+        self.lost_before + self.lost_behind
+    }
+
+    /// Of these, FINs without payload, for whatever reason.
+    pub const fn fins(&self) -> u32 {
+        self.retransmits() - (self.fast + self.rto + self.tlp)
     }
 }
 
@@ -300,7 +308,7 @@ impl Sender {
             self.counts.out_of_order += segments;
             return Kind::OutOfOrder;
         }
-        self.count_retransmit(Kind::FastRetransmit, segments, filled.is_some());
+        self.count_retransmit(data, Kind::FastRetransmit, segments, filled.is_some());
         self.counts.retransmitted_bytes += data.to - data.from;
         Kind::FastRetransmit
     }
@@ -360,7 +368,7 @@ impl Sender {
         if kind != Kind::TlpRetransmit && self.first_resent_tsval.is_none() {
             self.first_resent_tsval = data.tsval();
         }
-        self.count_retransmit(kind, whole, filled.is_some());
+        self.count_retransmit(data, kind, whole, filled.is_some());
         self.counts.retransmitted_bytes += old_to.min(data.payload_to()) - data.from;
         let resent = self.resent.get_or_insert_default();
         resent.push(data, old_to, kind, whole);
@@ -384,9 +392,10 @@ impl Sender {
         }
     }
 
-    fn count_retransmit(&mut self, kind: Kind, segments: u32, fills_hole: bool) {
+    fn count_retransmit(&mut self, data: &Data<'_>, kind: Kind, segments: u32, fills_hole: bool) {
         let counts = &mut self.counts;
         match kind {
+            _ if data.segment.payload == 0 => {}
             Kind::TlpRetransmit => counts.tlp += segments,
             Kind::RtoRetransmit => counts.rto += segments,
             _ => counts.fast += segments,
@@ -508,7 +517,8 @@ impl Sender {
             return self.recover(next);
         }
         let is_last = data.to >= next && data.to - data.from <= u64::from(data.size.mss) + 1;
-        if is_last && data.has_sack && self.tlp_high_seq == 0 && self.board.sacked() == 0 {
+        let may_probe = is_last && data.has_sack && self.tlp_high_seq == 0 && self.board.sacked() == 0;
+        if may_probe && self.is_probe_due(data.now()) && data.opening.is_none_or(Opening::sends_loss_probes) {
             self.tlp_high_seq = next;
             return Kind::TlpRetransmit;
         }
@@ -549,6 +559,14 @@ impl Sender {
         }
         // Three quarters, since the kernel's own estimate may be less than ours.
         quiet_us * 4 >= rto_us * 3
+    }
+
+    /// Whether it may be a probe: these come two round trips after the last transmission or news, or when the timer runs out
+    /// (`tcp_schedule_loss_probe()`, RFC 8985 7.2).
+    fn is_probe_due(&self, now: u64) -> bool {
+        let quiet_us = now.saturating_sub(self.progress_ns.max(self.last_ns)) / 1000;
+        let is_due = |srtt_us: u32| quiet_us * 4 >= u64::from(srtt_us) * 2 * 3;
+        self.rtt.srtt_us().is_none_or(is_due) || self.is_timer_due(now)
     }
 
     /// `tcp_rack_reo_wnd()`.

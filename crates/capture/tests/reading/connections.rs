@@ -8,7 +8,7 @@ use pipefill_testkit::captures::frame::{ACK, FIN, RST, SYN, Tcp, sack, stamps, s
 
 /// Takes segments at times, and keeps what was told.
 #[derive(Default)]
-struct Script {
+pub(crate) struct Script {
     all: Reconstruction,
     told: Told,
     id: u16,
@@ -37,7 +37,7 @@ impl Observer for Told {
     }
 }
 
-const MSS: usize = 1448;
+pub(crate) const MSS: usize = 1448;
 
 impl Script {
     /// With a handshake, RTT 10 ms, captured at the client.
@@ -53,7 +53,7 @@ impl Script {
     }
 
     /// At so many microseconds; the packet's identification is one more than the last.
-    fn at(&mut self, us: u64, tcp: &Tcp) -> Event {
+    pub(crate) fn at(&mut self, us: u64, tcp: &Tcp) -> Event {
         self.id += 1;
         self.again(us, &Tcp { id: self.id, ..tcp.clone() })
     }
@@ -68,7 +68,8 @@ impl Script {
         self.packet(1_000_000_000 + us * 1000, &tcp.v6(6, &[]), tcp.payload)
     }
 
-    fn packet(&mut self, time_ns: u64, headers: &[u8], payload: usize) -> Event {
+    /// Of such a time.
+    pub(crate) fn packet(&mut self, time_ns: u64, headers: &[u8], payload: usize) -> Event {
         let original = (headers.len() + payload) as u32;
         self.all.take(&Packet::new(time_ns, LinkType(101), original, headers), &mut self.told);
         *self.told.events.last().expect("a segment was told")
@@ -89,7 +90,7 @@ impl Script {
         self.at(us, &Tcp { options, ..Tcp::new(501, seq(n), ACK, 0) }.back())
     }
 
-    fn state(&self) -> &Connection {
+    pub(crate) fn state(&self) -> &Connection {
         self.told.last.as_ref().expect("a segment was told")
     }
 
@@ -98,7 +99,7 @@ impl Script {
     }
 }
 
-fn seq(n: usize) -> u32 {
+pub(crate) fn seq(n: usize) -> u32 {
     101 + (n * MSS) as u32
 }
 

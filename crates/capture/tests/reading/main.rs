@@ -1,6 +1,7 @@
 //! Captures made here, byte by byte or segment by segment, and what is read from them.
 
 mod clock;
+mod coarse_clock;
 mod connections;
 mod containers;
 mod damaged;
@@ -8,6 +9,7 @@ mod datagrams;
 mod exchanges;
 mod handshakes;
 mod joined;
+mod kinds;
 mod links;
 mod memory;
 mod turns;

@@ -8,8 +8,9 @@ use crate::outcome::Outcome;
 use crate::reproduction;
 use crate::terminal::Terminal;
 use pipefill_observe::{judge_capture, read_capture};
+use pipefill_report::captured::{self, Extent};
+use pipefill_report::csv;
 use pipefill_report::words::complete_capture;
-use pipefill_report::{captured, csv};
 use pipefill_runs::Failure;
 
 /// Reads the capture and says what limits each of its flows.
@@ -54,7 +55,8 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     } else if args.csv {
         terminal.print_data(&csv::captured(&found).map_err(|error| Failure::broken(error.to_string()))?)?;
     } else {
-        terminal.print(&captured::render(&found, args.most, terminal.table_style()))?;
+        let extent = if args.all { Extent::All } else { Extent::Largest(args.most) };
+        terminal.print(&captured::render(&found, extent, terminal.table_style()))?;
     }
     if let Some((folder, count)) = drawn {
         terminal.say(&format!("{count} files in {}", folder.display()));

@@ -210,7 +210,7 @@ fn causes(snapshot: &Snapshot) -> Vec<Row> {
 }
 
 fn cause_of(span: &CauseSpan) -> Cause {
-    (span.limited_by, span.cwnd_cause)
+    (span.limited_by, span.cause.or(span.cwnd_cause.map(Into::into)))
 }
 
 /// The colour of an ANSI number from 30 to 37.

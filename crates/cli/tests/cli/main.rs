@@ -20,6 +20,7 @@ mod ledger;
 mod messages;
 mod old_records;
 mod pcap;
+mod pcap_clock;
 mod pcap_joined;
 mod pcap_others;
 mod pictures;

@@ -73,7 +73,7 @@ pub struct PacketSample {
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts so far.
     pub timeouts: u32,
-    /// DSACKs so far: segments that had arrived already.
+    /// DSACKs so far of what was sent again: it had arrived already.
     pub dsacks: u32,
     /// ACKs with SACK blocks so far.
     pub sack_acks: u32,

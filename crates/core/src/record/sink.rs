@@ -50,6 +50,7 @@ impl From<SinkError> for Problem {
 }
 
 /// A row of any table.
+#[expect(clippy::large_enum_variant, reason = "most rows are of the largest variant")]
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "table", content = "row", rename_all = "lowercase")]
 pub enum AnyRow {

@@ -1,7 +1,7 @@
 //! A capture explained, flow by flow, in the words for a run.
 
-use super::{advice, bold, evidence, section, shares, timeline};
-use crate::captured::{hidden, notes, seen, udp};
+use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
+use crate::captured::{has_words, hidden, notes, seen, too_short, udp};
 use crate::captured_udp::{in_place_of_tcp, mptcp};
 use crate::prose::filled;
 use crate::quantity;
@@ -25,6 +25,8 @@ pub struct ExplainedCapture<'a> {
     pub packets: u64,
     /// How often and how far the capture's times ran backwards; null where they did not.
     pub backward_times: Option<BackwardTimes>,
+    /// The resolution of the capture's clock, microseconds, where that is 1 ms or coarser; null otherwise.
+    pub clock_resolution_us: Option<u64>,
     /// Where and why reading ended early; null where it did not.
     pub broken: Option<&'a str>,
     /// One entry for each connection and direction that carried data.
@@ -53,7 +55,8 @@ impl<'a> ExplainedCapture<'a> {
         let broken = found.broken.as_deref();
         let flows = found.flows.iter().map(ExplainedFlow::of).collect();
         let backward_times = found.backward_times;
-        Self { schema: SCHEMA, packets: found.packets, backward_times, broken, flows }
+        let clock_resolution_us = found.clock_resolution_us;
+        Self { schema: SCHEMA, packets: found.packets, backward_times, clock_resolution_us, broken, flows }
     }
 }
 
@@ -73,16 +76,27 @@ impl<'a> ExplainedFlow<'a> {
 
 /// What limited each flow of the capture called `name`, when, and how that is known. Ends with a newline.
 pub fn capture(found: &Captured, name: &str, style: Style) -> String {
-    let shown = &found.flows[..found.flows.len().min(MOST)];
+    let told: Vec<&CapturedFlow> = found.flows.iter().filter(|flow| has_words(flow, found)).collect();
+    let shown = &told[..told.len().min(MOST)];
     let mut parts = vec![bold(name, style)];
     parts.extend(shown.iter().map(|flow| explained(flow, style)));
-    if shown.is_empty() {
+    parts.extend(
+        too_short(found).map(|sentence| {
+            filled(&format!("{sentence} pipefill pcap --all shows each."), "", "", style.width)
+        }),
+    );
+    if found.flows.is_empty() {
         parts.push(filled(&in_place_of_tcp(found), "", "", style.width));
     }
     let datagrams = udp(found, MOST, style);
     parts.extend((!datagrams.is_empty()).then(|| datagrams.trim_end().to_owned()));
     parts.extend(mptcp(found).iter().map(|sentence| filled(sentence, "", "", style.width)));
-    parts.push(filled(&notes(found, hidden(found, shown.len()).as_deref()), "", "", style.width));
+    parts.push(filled(
+        &notes(found, hidden(told.len() - shown.len(), "--json").as_deref()),
+        "",
+        "",
+        style.width,
+    ));
     parts.join("\n\n") + "\n"
 }
 
@@ -90,8 +104,8 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
     let rate = match flow.goodput_bps {
         Some(bps) => quantity::rate(bps),
-        None if flow.data_us.is_none() => "rate unknown".to_owned(),
-        None => "a single packet".to_owned(),
+        None if flow.segments == 1 => "a single packet".to_owned(),
+        None => "rate unknown".to_owned(),
     };
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
@@ -105,6 +119,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     }
     say(&seen(flow));
     lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
+    lines.extend(where_the_time_went(&flow.verdict, style));
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();

@@ -171,6 +171,7 @@ mod tests {
             confidence: Some(Confidence::High),
             witnesses: counters.iter().map(witness).collect(),
             faults: Vec::new(),
+            events: Vec::new(),
         };
         confidence(&diagnosis, false)
     }

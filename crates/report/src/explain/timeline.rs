@@ -3,7 +3,7 @@
 use crate::cause::{self, Cause, letter, meaning};
 use crate::quantity;
 use crate::table::Style;
-use pipefill_analysis::judge::Span;
+use pipefill_analysis::judge::{HeldTime, Span};
 use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ const WIDEST: u16 = 60;
 const MARGINS: u16 = 18;
 /// Streams that are drawn; more tell nothing new.
 const STREAMS: usize = 16;
+/// A holder of a smaller part of the time has no line.
+const LEAST_SHOWN: f64 = 0.005;
 /// Where nothing was judged.
 const NOTHING: char = '·';
 
@@ -54,6 +56,36 @@ pub(super) fn painted(text: &str, limit: LimitedBy, style: Style) -> String {
     format!("\x1b[{}m{text}\x1b[0m", cause::colour(limit))
 }
 
+/// Records of 0.1.0 have the causes of congestion windows alone.
+fn cause_of(span: &Span) -> Cause {
+    (span.limited_by, span.cause.or(span.cwnd_cause.map(Into::into)))
+}
+
+/// The ledger of a flow: a bar of its whole time, and a line for each holder, the longest first.
+pub(super) fn ledger(time: &[HeldTime], style: Style) -> Vec<String> {
+    let columns = usize::from(WIDEST.min(style.width.saturating_sub(MARGINS)).max(10));
+    let all_us: u64 = time.iter().map(|held| held.us).sum();
+    if all_us == 0 {
+        return Vec::new();
+    }
+    let (mut drawn_to, mut at_us, mut bar) = (0, 0_u128, String::new());
+    for held in time {
+        at_us += u128::from(held.us);
+        let to = usize::try_from(at_us * columns as u128 / u128::from(all_us)).unwrap_or(columns);
+        let letters = letter((held.limited_by, held.cause)).to_string().repeat(to - drawn_to);
+        bar += &painted(&letters, held.limited_by, style);
+        drawn_to = to;
+    }
+    let shown = |held: &&HeldTime| held.share >= LEAST_SHOWN;
+    let line = |held: &HeldTime| {
+        let cause = (held.limited_by, held.cause);
+        let letter = painted(&letter(cause).to_string(), held.limited_by, style);
+        let (percent, time) = (held.share * 100.0, quantity::duration(held.us));
+        format!("{percent:>4.0} %  {time:>8}  {letter}  {}", meaning(cause))
+    };
+    std::iter::once(bar).chain(time.iter().filter(shown).map(line)).collect()
+}
+
 fn edge(from: u64, to: u64, columns: usize, column: usize) -> u64 {
     let part = u128::from(to.saturating_sub(from)) * column as u128 / columns as u128;
     from + u64::try_from(part).unwrap_or(u64::MAX)
@@ -65,7 +97,7 @@ fn longest(spans: &[&Span], from: u64, to: u64) -> Option<Cause> {
     for span in spans {
         let shared = span.to_us.min(to).saturating_sub(span.from_us.max(from));
         if shared > 0 {
-            *times.entry((span.limited_by, span.cwnd_cause)).or_default() += shared;
+            *times.entry(cause_of(span)).or_default() += shared;
         }
     }
     times.into_iter().max_by_key(|&(_, time)| time).map(|(cause, _)| cause)
@@ -91,8 +123,7 @@ fn axis(from: u64, to: u64, columns: usize) -> String {
 
 /// Of what occurs, in the order of the causes.
 fn legend(timeline: &[Span], style: Style) -> Vec<String> {
-    let causes: std::collections::BTreeSet<Cause> =
-        timeline.iter().map(|span| (span.limited_by, span.cwnd_cause)).collect();
+    let causes: std::collections::BTreeSet<Cause> = timeline.iter().map(cause_of).collect();
     let entry = |&cause: &Cause| {
         format!("           {}  {}", painted(&letter(cause).to_string(), cause.0, style), meaning(cause))
     };
@@ -102,6 +133,7 @@ fn legend(timeline: &[Span], style: Style) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::limit;
 
     fn span(stream: u32, from_us: u64, to_us: u64, limited_by: LimitedBy) -> Span {
         Span { stream, from_us, to_us, limited_by, cause: None, cwnd_cause: None, rule: None }
@@ -123,6 +155,25 @@ mod tests {
         assert_eq!(plain[..2], ["stream 0   WWWWW·····", "stream 1   ·····AAAAA"]);
         let coloured = drawing(&spans, Style { width: 28, colour: true });
         assert_eq!(coloured[0], "stream 0   \x1b[34mWWWWW\x1b[0m·····");
+    }
+
+    #[test]
+    fn the_ledger_is_a_bar_and_a_line_for_each_holder() {
+        let held = |cause, us| HeldTime {
+            limited_by: LimitedBy::App,
+            cause: Some(cause),
+            us,
+            share: us as f64 / 1e6,
+        };
+        let time = [
+            held(limit::Cause::Response, 700_000),
+            held(limit::Cause::Turns, 298_000),
+            held(limit::Cause::Rate, 2_000),
+        ];
+        let lines = ledger(&time, Style { width: 28, colour: false });
+        assert_eq!(lines[0], "wwwwwwwttr", "ten columns");
+        assert_eq!(lines[1], "  70 %    700 ms  w  app response: asked, and not answering yet");
+        assert_eq!(lines.len(), 3, "two in a thousand have no line: {lines:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{Page, tools, without_script};
 use crate::captured::{HEADINGS, LIMIT, notes, row, seen, unknown};
 use crate::captured_udp::{self, in_place_of_tcp};
 use crate::charts::RUNS;
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::segments::Segments;
 use crate::sheet::{Entry, anchor};
 use crate::svg;
@@ -56,15 +56,17 @@ pub fn render(page: &CapturePage<'_>) -> serde_json::Result<String> {
 fn body(page: &CapturePage<'_>) -> Markup {
     let shown = &page.found.flows[..page.found.flows.len().min(FLOWS)];
     let hidden = page.found.flows.len() - shown.len();
-    let hidden = (hidden > 0)
-        .then(|| format!("{hidden} smaller flows are not shown here; pipefill pcap --json has all"));
+    let hidden = (hidden > 0).then(|| {
+        let flows = counted(hidden as u64, "smaller flow(s)");
+        format!("not shown here: {flows}; pipefill pcap --json has all")
+    });
     html! {
         a class="skip" href="#main" { "Skip to the flows" }
         header {
             p class="brand" { "pipefill " span { "capture" } }
             div class="heading" {
                 h1 { bdi { (page.name) } }
-                p class="name" { (counted(page.found.packets, "packet")) ", " (counted(page.found.flows.len() as u64, "flow")) " with data" }
+                p class="name" { (counted(page.found.packets, "packet(s)")) ", " (counted(page.found.flows.len() as u64, "flow(s)")) " with data" }
             }
             (tools())
         }
@@ -102,10 +104,6 @@ fn body(page: &CapturePage<'_>) -> Markup {
             (without_script())
         }
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The captures of an experiment's runs; nothing where there are none.

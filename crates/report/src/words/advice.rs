@@ -2,7 +2,7 @@
 
 mod any_stack;
 
-use crate::quantity::{Kind, bytes, rate};
+use crate::quantity::{Kind, bytes, duration, rate};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::proposal::{
     Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
@@ -51,6 +51,10 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
     let (name, host) = (change.setting.name(), host(change.target, hosts));
     match change.setting {
         Setting::Parallel(_) => format!("{value} connections at once"),
+        Setting::Outstanding(_) => format!("{value} requests at once"),
+        Setting::ApplicationWindow(size) => format!("an application window of {}", bytes(size)),
+        Setting::NoDelay => format!("{name} {host}, or one write for all"),
+        Setting::QuickAck => format!("{name} {host}, or larger writes"),
         Setting::Duration(_) => format!("a transfer of {value} and more"),
         Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
         Setting::DelayLimit(_) => format!("{name} of {value} on the path"),
@@ -80,6 +84,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
         Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
         Setting::Sndbuf(size) => option(size, note("needs wmem_max")),
+        Setting::NoDelay | Setting::QuickAck => option(1, note("TCP")),
         Setting::MaxPacingRate(kbit) => option(bytes_a_second(kbit), note("bytes/s")),
         Setting::OtherFlowsMaxPacingRate(kbit) => {
             option(bytes_a_second(kbit), note("bytes/s, on the other flow"))
@@ -88,9 +93,12 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
             "tc qdisc replace dev DEV root fq_codel    # on the bottleneck: an AQM".to_owned()
         }
         Setting::DelayLimit(packets) => format!("tc qdisc change … netem limit {packets}"),
-        Setting::LongerQueue(_) | Setting::Parallel(_) | Setting::Duration(_) | Setting::TestBuffers(_) => {
-            return None;
-        }
+        Setting::LongerQueue(_)
+        | Setting::Parallel(_)
+        | Setting::Outstanding(_)
+        | Setting::ApplicationWindow(_)
+        | Setting::Duration(_)
+        | Setting::TestBuffers(_) => return None,
     })
 }
 
@@ -124,6 +132,19 @@ fn why(reason: Reason) -> String {
                 bytes(size)
             );
         }
+        Reason::ApplicationWindow { bytes: size, tenfold_bps } => {
+            return format!(
+                "the application lets {} out and waits; ten times as much gives {}",
+                bytes(size),
+                rate(tenfold_bps)
+            );
+        }
+        Reason::TurnsTakeTime { turns, held_us } => {
+            return format!(
+                "{turns} turns take {} of round trips; requests that overlap, larger ones or a shorter path take less",
+                duration(held_us)
+            );
+        }
         Reason::SlowStart(startup) => {
             return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
         }
@@ -132,6 +153,15 @@ fn why(reason: Reason) -> String {
         }
         Reason::PathIsFull => "the pipe is full; only a faster path helps",
         Reason::ApplicationOffersNoMore => "the application offers no more; the network is not the limit",
+        Reason::StreamsHaveOwnWindows => "each stream has a window of its own",
+        Reason::NagleWaitsForAck => {
+            "the last bytes of a message wait until the other end acknowledges the first, and it delays that ACK"
+        }
+        Reason::AckIsDelayed => "the sender waits for an ACK that the other end delays",
+        Reason::AnswersAreSlow => {
+            "the program that was asked takes long to answer: look at it, its disk or its database"
+        }
+        Reason::NothingIsAskedFor => "the other side asks for nothing; the network is not the limit",
         Reason::ReaderIsSlow => "the receiving application reads no faster; no buffer makes up for that",
         Reason::ReaderOverflows => {
             "the receiving socket's buffer overflows; a larger one (SO_RCVBUF) or a faster reader helps"

@@ -14,6 +14,9 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
         VerdictReason::OneDirection => {
             "The limit is unknown: the capture has no packet of the receiver, whose ACKs and windows would show it.".to_owned()
         }
+        VerdictReason::CoarseClock => {
+            "The limit is unknown: the flow took less than five ticks of the capture's clock.".to_owned()
+        }
         VerdictReason::WindowStaysClosed => limited(
             limit_name(LimitedBy::Receiver, None),
             None,

@@ -12,7 +12,7 @@ use pipefill_analysis::findings::verdict::{
 use pipefill_analysis::infer::{KnownWay, SharedBottleneck};
 use pipefill_analysis::judge::{Diagnosis, FULL, Figures};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 
 /// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
 const NEARLY_ALL: f64 = 0.95;
@@ -53,6 +53,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
         LimitedBy::Cwnd => cwnd(judged, &measured),
         LimitedBy::Pacing => pacing(judged),
+        LimitedBy::App if diagnosis.cause == Some(Cause::Window) => application_window(figures, &measured),
         LimitedBy::App => app(judged),
         LimitedBy::Receiver => receiver(judged),
         LimitedBy::Cpu => cpu(judged),
@@ -239,6 +240,34 @@ fn app(judged: &JudgedFlow) -> String {
     let said = asked("the application offers", offered_bps, judged.goodput_bps);
     let is_above = offered_bps.is_some_and(|bps| judged.goodput_bps as f64 > ABOVE_OFFER * bps as f64);
     if is_above { format!("{said}; the difference was written before the measured time") } else { said }
+}
+
+/// What goes out in a round trip, and what TCP's own windows have room for.
+fn application_window(figures: &Figures, measured: &Measured) -> String {
+    let Some(rtt_us) = figures.rtt_mean_us.or(figures.base_rtt_us).filter(|&us| us > 0) else {
+        return measured.text.clone();
+    };
+    let each = u64::try_from(u128::from(measured.bps) * u128::from(rtt_us) / 8_000_000).unwrap_or(u64::MAX);
+    let known = figures.flight_bytes.and_then(known_window).unwrap_or("");
+    let allowed = figures.rwnd_bytes.into_iter().chain(figures.cwnd_bytes).min();
+    let allows = allowed.map_or_else(String::new, |window| format!("; TCP would allow {}", bytes(window)));
+    format!(
+        "{} each {} = {}{known}{allows}; {}",
+        bytes(each),
+        duration(rtt_us),
+        rate(measured.bps),
+        measured.text
+    )
+}
+
+/// Windows of applications by their size: `CHAN_SES_WINDOW_DEFAULT` of OpenSSH, and the initial window of HTTP/2 (RFC 9113, 6.9.2).
+fn known_window(most_out: u64) -> Option<&'static str> {
+    let known =
+        [(2 << 20, ", the size of an OpenSSH channel window"), (65_535, ", the size of an HTTP/2 window")];
+    known
+        .into_iter()
+        .find(|&(size, _): &(u64, _)| most_out.abs_diff(size) <= size / 10)
+        .map(|(_, words)| words)
 }
 
 fn cpu(judged: &JudgedFlow) -> String {

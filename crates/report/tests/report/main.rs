@@ -1,6 +1,7 @@
 //! Findings in, text out.
 
 mod capture_graphs;
+mod captured;
 mod hostile;
 mod made;
 mod page;

@@ -2,18 +2,22 @@
 
 use super::captured_udp::{MptcpGroup, UdpFlow};
 use super::connection::Judged;
-use super::ending::{CapturedEvent, FlowEnding, MissingPart};
+use super::ending::{FlowEnding, MissingPart};
 use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
 use crate::findings::proposal::{EndStacks, HostStack};
 use crate::findings::verdict::{Verdict, VerdictReason};
-use crate::ground::models::stacks::{Stack, StackConfidence};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::{Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
+use crate::judge::{
+    COARSE_CLOCK, Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, RuleId, TOO_SHORT, ZERO_WINDOW,
+    active_us,
+};
 use pipefill_core::cell::Direction;
+use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
+use pipefill_core::stacks::{Stack, StackConfidence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +39,9 @@ pub struct Captured {
     pub left_out: u64,
     /// How often and how far the capture's times ran backwards; null where they did not, and where two captures were read (see `joined`).
     pub backward_times: Option<BackwardTimes>,
+    /// The resolution of the capture's clock, microseconds, where all times fit one of 1 ms or coarser; null where they do not, and where they are too
+    /// few to tell. Of two captures the coarser one. Shorter times are not known: a round trip is null, as is a rate over less than five times it.
+    pub clock_resolution_us: Option<u64>,
     /// Where and why reading ended before the end of the capture; null where it did not.
     pub broken: Option<String>,
     /// The two captures that were joined; null where one was read.
@@ -62,18 +69,26 @@ pub struct CapturedFlow {
     pub segments: u64,
     /// Payload that was carried, bytes, each counted once.
     pub bytes: u64,
-    /// The same from first to last data, bits per second; null for a single packet, and where `data_us` is.
+    /// The same from first to last data, bits per second; null for a single packet, where `data_us` is, and where that is less than five times
+    /// `clock_resolution_us`.
     pub goodput_bps: Option<u64>,
     /// From the first data between these two hosts to its own, microseconds, without the time in which the capture's clock was set back.
     pub start_us: u64,
     /// From its first to its last data, microseconds; null where the capture's clock was set back in between, or shows a time after the year 2554.
     /// Where it was set back, the verdict is of the part between two settings in which it carried most.
     pub data_us: Option<u64>,
+    /// From the connection's first SYN to its first payload in either direction, microseconds, with SYNs that were lost; null where the SYN is not in
+    /// the capture, or its clock was set back.
+    pub setup_us: Option<u64>,
+    /// Payload over the active time, bits per second: without the time in which the other side had asked for nothing, and without pauses of an
+    /// application that goes on unasked. Null where its time is.
+    pub active_bps: Option<u64>,
     /// Segments sent again.
     pub retransmits: u64,
-    /// By why they were: in fast recovery, after a timeout, as loss probes, and of all these those for nothing.
+    /// By why they were: in fast recovery (`fast`), after a timeout (`rto`), as loss probes (`tlp`), SYNs (`syn`), FINs without payload (`fin`); and of all
+    /// these those for nothing (`spurious`).
     pub retransmits_by_kind: BTreeMap<String, u64>,
-    /// The least round trip of the path; null where none was seen.
+    /// The least round trip of the path; null where none was seen, and where the clock does not show that it is longer than its resolution.
     pub min_rtt_us: Option<u64>,
     /// The largest window that the receiver advertised, bytes; null where its scale is not known.
     pub rwnd_bytes: Option<u64>,
@@ -103,11 +118,15 @@ pub struct CapturedFlow {
     /// What of it the capture does not have: nothing is concluded from that.
     pub missing: Vec<MissingPart>,
     /// What happened, in order of time: outages and idle times one by one, the longest; others from the first to the last.
-    pub events: Vec<CapturedEvent>,
+    pub events: Vec<FlowEvent>,
     /// Where it was captured.
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
     pub joined: Option<JoinedFlow>,
+    /// How often the SYN and the SYN-ACK were sent, by timers; 0 where none is in the capture.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub syns: [u8; 2],
     /// Packets without data that came back: ACKs.
     #[serde(skip)]
     #[schemars(skip)]
@@ -116,6 +135,10 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub srtt_us: Option<u64>,
+    /// The least time over which the capture's clock gives a rate, microseconds; 0 where it is not coarse.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub least_timed_us: u64,
     /// Whether the receiver's window was 0 at the end.
     #[serde(skip)]
     #[schemars(skip)]
@@ -149,20 +172,16 @@ impl CapturedFlow {
             }
             None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
+        let active_us = active_us(self.verdict.time.as_deref().unwrap_or_default());
+        self.active_bps = (active_us > 0).then(|| self.bytes.saturating_mul(8_000_000) / active_us);
         if self.data_us.is_none() {
+            self.active_bps = None;
             // The verdict is of a part, whose time is not that of the flow.
             (self.verdict.span_us, self.verdict.time) = (None, None);
         }
         let is_silent = self.verdict.cause == Some(Cause::Silence);
         if self.missing.contains(&MissingPart::OtherDirection) && !is_silent {
-            self.verdict = Verdict {
-                limited_by: Some(LimitedBy::Unknown),
-                rule: Some(OTHER_DIRECTION),
-                span_us: self.verdict.span_us,
-                advice: Some(Vec::new()),
-                reason: Some(VerdictReason::OneDirection),
-                ..Verdict::default()
-            };
+            self.verdict = self.unknown_limit(OTHER_DIRECTION, VerdictReason::OneDirection);
             (self.in_flight_bytes, self.ledger) = (None, None);
         } else if self.length().is_too_short(&STANDARD) {
             let is_closed = self.counts.zero_windows > 0 && self.is_window_closed;
@@ -173,6 +192,21 @@ impl CapturedFlow {
             let (span_us, reason) = (self.verdict.span_us, Some(reason));
             self.verdict = Verdict { limited_by, rule: Some(rule), span_us, reason, ..Verdict::default() };
             self.ledger = None;
+        } else if self.verdict.span_us.is_some_and(|us| us < self.least_timed_us) {
+            self.verdict = self.unknown_limit(COARSE_CLOCK, VerdictReason::CoarseClock);
+            self.ledger = None;
+        }
+    }
+
+    /// The verdict where evidence is missing.
+    fn unknown_limit(&self, rule: RuleId, reason: VerdictReason) -> Verdict {
+        Verdict {
+            limited_by: Some(LimitedBy::Unknown),
+            rule: Some(rule),
+            span_us: self.verdict.span_us,
+            advice: Some(Vec::new()),
+            reason: Some(reason),
+            ..Verdict::default()
         }
     }
 

@@ -4,6 +4,7 @@ use super::connection::{Carried, Connection, Exact, judge_together};
 use crate::findings::experiment::{FlowResult, SCHEMA};
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
+use crate::findings::times::FlowTimes;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::RuleId;
@@ -108,6 +109,9 @@ pub struct ConnectionFinding {
     /// What limits it, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// Its times, and what happened to it.
+    #[serde(flatten)]
+    pub times: FlowTimes,
 }
 
 impl ConnectionFinding {
@@ -169,6 +173,7 @@ impl ConnectionFinding {
             Some(flow) => {
                 finding.direction = Some(main);
                 finding.verdict = flow.verdict;
+                finding.times = flow.times;
             }
             None => finding.set_idle(),
         }

@@ -41,4 +41,6 @@ pub struct FlowCounts {
     pub duplicates: u64,
     /// Keep-alives of the sender (RFC 9293, 3.8.4).
     pub keep_alives: u64,
+    /// Segments that the receiver reported as received twice (RFC 2883) although they were sent once, as far as the capture shows.
+    pub network_duplicates: u64,
 }

@@ -160,6 +160,7 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.verdict = Verdict { reason: None, ..flow.verdict };
     result.predicted_bps = flow.predicted_bps;
     result.verdict_repeat = flow.verdict_repeat;
+    result.times = flow.times;
 }
 
 /// A result that holds what the valid runs say, and nothing about the cell.

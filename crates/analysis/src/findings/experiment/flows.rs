@@ -6,6 +6,7 @@ use crate::findings::finding::Latency;
 use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::result::FlowResult;
+use crate::findings::times::FlowTimes;
 use crate::findings::verdict::{JudgedFlow, Verdict};
 use crate::ground::interval::carrying;
 use crate::infer::KnownPath;
@@ -91,6 +92,7 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
         verdict: Verdict::default(),
         predicted_bps: None,
         verdict_repeat: None,
+        times: FlowTimes::default(),
         latency: latency(&runs),
     };
     explain(&mut result, flows, flow, &runs);
@@ -128,6 +130,7 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
     };
     result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
+    result.times = FlowTimes::of(diagnosis, one.flow.figures.goodput_bps);
     let advice = advise(&judged);
     result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(Box::new(judged), advice) };
 }

@@ -6,6 +6,7 @@ use crate::ground::interval::carrying;
 use crate::infer::KnownRun;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::StreamSummary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,13 +64,20 @@ pub(super) fn metrics(
                 retransmits: retransmits(&streams),
                 lost_percent: lost_percent(&streams),
             };
-            FlowMetrics {
-                figures,
-                latency: latencies.remove(&index).unwrap_or_default(),
-                diagnosis: at.map(|at| diagnoses.swap_remove(at)),
+            let diagnosis = at.map(|at| diagnoses.swap_remove(at));
+            let mut latency = latencies.remove(&index).unwrap_or_default();
+            if diagnosis.as_ref().is_some_and(awaits_delayed_acks) {
+                latency.bufferbloat = None;
             }
+            FlowMetrics { figures, latency, diagnosis }
         })
         .collect()
+}
+
+/// Whether its round trips have the other end's delay of an ACK in them, which no queue adds (RFC 1122, 4.2.3.2).
+fn awaits_delayed_acks(diagnosis: &Diagnosis) -> bool {
+    diagnosis.limited_by == LimitedBy::App
+        && matches!(diagnosis.cause, Some(Cause::Nagle | Cause::DelayedAck))
 }
 
 fn goodput(goodputs: &[StreamGoodput], index: u32) -> Option<u64> {

@@ -69,6 +69,20 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
     },
 };
 
+/// The same near the receiver, where what is out is not seen.
+pub(super) const WINDOW_ARRIVES: Rule = Rule {
+    id: RuleId::new("app.window.arrives"),
+    question: "Does the same arrive in each round trip, all that was written, while this side speaks in each?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(arrivals) = evidence.arrivals else { return false };
+        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        arrivals.spoken_in_round_trip.is_some_and(|spoken| trace.at_least(t.app_window_credits, spoken))
+            && arrivals.whole.settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
+            && trace.at_least(t.arrival_share, packets.dry_share)
+    },
+};
+
 pub(super) const WRITES_IN_LUMPS: Rule = Rule {
     id: RuleId::new("app.writes_in_lumps"),
     question: "Does data wait that no window holds back, although the pacing rate allows much more or the kernel flags the application?",
@@ -113,6 +127,7 @@ pub(super) const WINDOW: Rule = Rule {
             used.zip(size).is_none_or(|(used, size)| (1.0 - used) * size as f64 >= (2 * sender.mss) as f64)
         };
         sender.unacked_least > 0
+            && sender.unacked_peak > 2 * sender.mss
             && room(sender.cwnd_used, sender.cwnd)
             && room(sender.rwnd_used, sender.rwnd)
             && sender.heard_in_round_trip.is_some_and(|heard| trace.at_least(t.app_window_credits, heard))

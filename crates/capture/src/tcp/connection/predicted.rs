@@ -47,7 +47,7 @@ fn take_data(segment: &Segment, own: &mut Half, peer: &mut Half, event: &mut Eve
     let to = from + u64::from(segment.payload);
     let has_sack = own.may_get_sacks;
     // Behind the first round the path's round trip is not asked for.
-    let data = Data { segment, from, to, size, has_sack, full_rtt_us: None, is_first: false };
+    let data = Data { segment, from, to, size, has_sack, opening: None, full_rtt_us: None, is_first: false };
     sender.take_in_order(&data, own.una, &mut own.next);
     own.count(segment);
     take_stamps(segment, own, peer);

@@ -6,6 +6,7 @@ use crate::tcp::Observer;
 use crate::tcp::data::Data;
 use crate::tcp::event::{Event, Kind, Sacks};
 use crate::tcp::half::Half;
+use crate::tcp::opening::Opening;
 use crate::tcp::sender::{Ack, AckOutcome, BELOW, HOLE_LIMIT, Sender};
 use crate::tcp::side::Side;
 
@@ -66,6 +67,7 @@ impl Connection {
             None
         };
         let full_rtt_us = self.full_rtt_us();
+        let opening = self.openings[side as usize].as_ref();
         let (own, peer) = pair(&mut self.halves, side);
         own.count(segment);
         take_stamps(segment, own, peer);
@@ -89,7 +91,7 @@ impl Connection {
         } else if is_empty {
             without_data(&numbers, own, peer, &answer, window_differs)
         } else {
-            let bytes = Bytes { segment, numbers: &numbers, begun, full_rtt_us };
+            let bytes = Bytes { segment, numbers: &numbers, begun, opening, full_rtt_us };
             take_bytes(&bytes, own, peer, (self.handshake, side), &mut event.fills_hole)
         };
         own.count_kind(event.kind);
@@ -175,6 +177,7 @@ struct Bytes<'a> {
     numbers: &'a Numbers,
     /// What its SYN is.
     begun: Option<Kind>,
+    opening: Option<&'a Opening>,
     full_rtt_us: Option<u32>,
 }
 
@@ -186,7 +189,7 @@ fn take_bytes(
     of: (Handshake, Side),
     fills_hole: &mut bool,
 ) -> Kind {
-    let Bytes { segment, numbers, begun, full_rtt_us } = *bytes;
+    let Bytes { segment, numbers, begun, opening, full_rtt_us } = *bytes;
     let has_syn = segment.flags.has(Flags::SYN);
     if has_syn && segment.payload == 0 {
         return begun.unwrap_or(Kind::Stray);
@@ -214,7 +217,7 @@ fn take_bytes(
     }
     let (size, has_sack) = (own.segment_size(), own.may_get_sacks);
     let is_first = own.sender.is_none() && !own.has_syn;
-    let data = || Data { segment, from, to, size, has_sack, full_rtt_us, is_first };
+    let data = || Data { segment, from, to, size, has_sack, opening, full_rtt_us, is_first };
     let sender = match &mut own.sender {
         Some(sender) => sender,
         none => none.insert(first_data(own.una, own.next, of)),
@@ -258,6 +261,7 @@ fn take_below(bytes: &Bytes<'_>, own: &mut Half, of: (Handshake, Side)) -> Kind 
         to: place(to),
         size,
         has_sack,
+        opening: None,
         full_rtt_us,
         is_first: false,
     };

@@ -21,14 +21,21 @@ pub enum Vantage {
     Unknown,
 }
 
+impl Vantage {
+    /// The end that it is at.
+    pub(crate) const fn near(self) -> Option<Side> {
+        match self {
+            Self::NearA => Some(Side::A),
+            Self::NearB => Some(Side::B),
+            Self::Between | Self::Unknown => None,
+        }
+    }
+}
+
 impl Connection {
     /// The end that the capture was made at; `None` where it was between them, or where that is not known.
     pub fn near(&self) -> Option<Side> {
-        match self.vantage() {
-            Vantage::NearA => Some(Side::A),
-            Vantage::NearB => Some(Side::B),
-            Vantage::Between | Vantage::Unknown => None,
-        }
+        self.vantage().near()
     }
 
     /// The shortest times from the capture point to A and back, and to B and back, µs: of the two halves of the handshake and of all later
@@ -40,11 +47,22 @@ impl Connection {
         [least(syn_ack_to_ack_us, b.answer_us()), least(syn_to_syn_ack_us, a.answer_us())]
     }
 
+    /// The least time from the capture point to both ends and back, of all that were seen.
+    pub(crate) fn least_rtt_us(&self) -> Option<u32> {
+        let [to_a, to_b] = self.answers_us();
+        Some(to_a?.saturating_add(to_b?))
+    }
+
     /// By which end answers sooner.
     pub fn vantage(&self) -> Vantage {
+        self.vantage_by_clock(0)
+    }
+
+    /// The same by a clock with a resolution of `resolution_us`: a part of the path's RTT has to be longer.
+    pub(crate) fn vantage_by_clock(&self, resolution_us: u32) -> Vantage {
         let [Some(to_a), Some(to_b)] = self.answers_us() else { return Vantage::Unknown };
         let whole = to_a.saturating_add(to_b);
-        if whole < RTT_MIN_US {
+        if whole < RTT_MIN_US.max(resolution_us.saturating_mul(NEAR_PART)) {
             Vantage::Unknown
         } else if to_a <= whole / NEAR_PART {
             Vantage::NearA

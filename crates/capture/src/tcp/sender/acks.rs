@@ -179,14 +179,16 @@ impl Sender {
         let is_within = |outer: &(u64, u64)| outer.0 <= first.0 && first.1 <= outer.1;
         let is_dsack = first.0 < first.1 && (first.1 <= ack.to || rest.first().is_some_and(is_within));
         if is_dsack {
-            self.counts.dsacks += 1;
             let known = self.found.len();
-            if let Some(resent) = &mut self.resent {
-                resent.reported(first.0, first.1, ack.now(), &mut self.found);
-            }
+            let is_of_resent = self
+                .resent
+                .as_mut()
+                .is_some_and(|resent| resent.reported(first.0, first.1, ack.now(), &mut self.found));
+            self.counts.dsacks += u32::from(is_of_resent);
+            self.counts.network_duplicates += u32::from(!is_of_resent);
             self.count_found(known);
             // tcp_dsack_seen(): more of them than retransmissions are the path's duplicates.
-            let is_own = self.counts.dsacks <= self.counts.retransmits();
+            let is_own = self.counts.dsacks + self.counts.network_duplicates <= self.counts.retransmits();
             if is_own && first.1 != self.tlp_high_seq {
                 self.patience.see_dsack();
             }

@@ -115,6 +115,7 @@ fn nothing_matched(both: &[One<'_>; 2]) -> Failure {
 /// The flows of both captures: those of each pair from the capture of their sender, with what the other adds, and what is in one alone.
 fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     let mut all = Captured {
+        clock_resolution_us: found.iter().filter_map(|one| one.clock_resolution_us).max(),
         packets: found.iter().map(|one| one.packets).sum(),
         forgotten: found.iter().map(|one| one.forgotten).sum(),
         left_out: found.iter().map(|one| one.left_out).sum(),

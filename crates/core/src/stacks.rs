@@ -140,6 +140,20 @@ pub fn recognise(syn: &SynForm<'_>) -> (Option<Stack>, StackConfidence) {
     found.map_or((None, StackConfidence::Unknown), |rule| (Some(rule.stack), rule.confidence))
 }
 
+/// The window of the SYN of Windows up to 8.1, and of 10 before version 1607.
+const WINDOW_OF_WINDOWS_7: u16 = 8_192;
+
+/// Whether the sender of such a SYN may probe for the loss of its last segments (RFC 8985 7); also where nothing tells which stack it is. Linux does
+/// since 3.10, XNU by default (`tcp_enable_tlp`), Windows since 10 version 1607 and Server 2016, which always offer a window scale. FreeBSD does not
+/// unless its RACK stack is loaded (tcp_rack(4)).
+pub fn sends_loss_probes(syn: &SynForm<'_>) -> bool {
+    match recognise(syn).0 {
+        None | Some(Stack::Linux | Stack::Macos) => true,
+        Some(Stack::Windows) => syn.options.contains("ws") && syn.window != WINDOW_OF_WINDOWS_7,
+        Some(Stack::Bsd | Stack::Solaris | Stack::Embedded) => false,
+    }
+}
+
 impl Rule {
     fn fits(&self, syn: &SynForm<'_>) -> bool {
         let ttl = INITIAL_TTLS.into_iter().find(|&ttl| ttl >= syn.hops);
@@ -200,6 +214,28 @@ mod tests {
         for (stack, confidence, options, hops, window, mss) in table {
             let syn = SynForm { options, hops, dont_fragment: true, window, mss: Some(mss) };
             assert_eq!(recognise(&syn), (stack, confidence), "{syn:?}");
+        }
+    }
+
+    #[test]
+    fn some_stacks_send_no_loss_probes() {
+        let table = [
+            (true, "mss,sok,ts,nop,ws", 64, 64_240),
+            (true, "mss,nop,ws,nop,nop,ts,sok,eol", 64, 65_535),
+            // Windows 10 and 11, 7, XP.
+            (true, "mss,nop,ws,nop,nop,sok", 128, 64_240),
+            (false, "mss,nop,ws,nop,nop,sok", 128, 8_192),
+            (false, "mss,nop,nop,sok", 128, 65_535),
+            // FreeBSD, OpenBSD, Solaris.
+            (false, "mss,nop,ws,sok,ts", 64, 65_535),
+            (false, "mss,nop,nop,sok,nop,ws,nop,nop,ts", 64, 16_384),
+            (false, "nop,ws,nop,nop,ts,nop,nop,sok,mss", 64, 32_850),
+            // Nobody's.
+            (true, "sok,mss", 64, 1_000),
+        ];
+        for (is_sent, options, hops, window) in table {
+            let syn = SynForm { options, hops, dont_fragment: true, window, mss: Some(1_460) };
+            assert_eq!(sends_loss_probes(&syn), is_sent, "{syn:?}");
         }
     }
 

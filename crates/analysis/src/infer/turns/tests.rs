@@ -1,0 +1,141 @@
+use super::*;
+use crate::ground::thresholds::STANDARD;
+use crate::infer::synthetic::of_sender;
+use pipefill_core::tcp_info::TcpInfo;
+
+const SEGMENT: u64 = 1_448;
+
+/// What a socket saw: when it sent and received payload, and when something of its own was outstanding.
+#[derive(Default)]
+struct Socket {
+    sent_us: Vec<u64>,
+    heard_us: Vec<u64>,
+    busy_us: Vec<(u64, u64)>,
+    /// When less than a segment waited behind one that was out.
+    held_us: Vec<(u64, u64)>,
+    rtt_us: u64,
+}
+
+impl Socket {
+    fn at(&self, t_us: u64) -> TcpSample {
+        let until = |events: &[u64]| events.iter().filter(|&&at| at <= t_us).count() as u32;
+        let age = |events: &[u64]| t_us - events.iter().copied().filter(|&at| at <= t_us).max().unwrap_or(0);
+        let within = |spans: &[(u64, u64)]| spans.iter().any(|&(from, to)| (from..to).contains(&t_us));
+        let info = TcpInfo {
+            mss_bytes: SEGMENT as u32,
+            cwnd_bytes: Some(10 * SEGMENT),
+            rwnd_bytes: Some(65_535),
+            min_rtt_us: Some(self.rtt_us as u32),
+            unacked_bytes: if within(&self.busy_us) { SEGMENT } else { 0 },
+            notsent_bytes: Some(if within(&self.held_us) { 300 } else { 0 }),
+            data_segs_out: Some(until(&self.sent_us)),
+            data_segs_in: Some(until(&self.heard_us)),
+            last_data_sent_us: Some(age(&self.sent_us) / 1_000 * 1_000),
+            last_data_recv_us: Some(age(&self.heard_us) / 1_000 * 1_000),
+            busy_us: Some(self.busy_us.iter().map(|&(from, to)| to.min(t_us).saturating_sub(from)).sum()),
+            ..TcpInfo::default()
+        };
+        of_sender(t_us, info)
+    }
+
+    /// Its waits by samples of `end` each 10 ms, as shares of the time.
+    fn waits(&self, end: StreamEnd) -> [f64; 5] {
+        let last = self.sent_us.iter().chain(&self.heard_us).max().copied().unwrap_or(0);
+        let mut turns = SocketTurns::new(end, &STANDARD);
+        (0..last / 10_000).for_each(|at| turns.see(&self.at(at * 10_000)));
+        let found = turns.finish();
+        let ends: Vec<u64> =
+            found.iter().flat_map(|wait| [wait.interval.from_us, wait.interval.to_us]).collect();
+        assert!(ends.is_sorted(), "one after the other");
+        let sums = turns.sums();
+        let found_us: u64 = found.iter().map(|wait| wait.interval.length_us()).sum();
+        assert_eq!(found_us, sums.total_us(), "sums are those of the waits");
+        let share = |us: u64| us as f64 / last as f64;
+        [sums.request_us, sums.response_us, sums.turns_us, sums.rate_us, sums.nagle_us].map(share)
+    }
+}
+
+/// A hundred requests one after the other, of one segment each way: as the sender of the answers sees them, and the one who asks.
+fn requests(rtt_us: u64, think_us: u64, pause_us: u64) -> [Socket; 2] {
+    let mut ends = [Socket { rtt_us, ..Socket::default() }, Socket { rtt_us, ..Socket::default() }];
+    let mut asked_us = 0;
+    for _ in 0..100 {
+        let answered_us = asked_us + think_us;
+        ends[0].heard_us.push(asked_us);
+        ends[0].sent_us.push(answered_us);
+        ends[0].busy_us.push((answered_us, answered_us + rtt_us));
+        ends[1].sent_us.push(asked_us);
+        ends[1].busy_us.push((asked_us, asked_us + rtt_us));
+        ends[1].heard_us.push(answered_us + rtt_us);
+        asked_us = answered_us + rtt_us + pause_us;
+    }
+    ends
+}
+
+fn assert_shares(found: [f64; 5], expected: [f64; 5], what: &str) {
+    let is_near = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 0.07);
+    assert!(is_near, "{what}: {found:.2?}, not {expected:.2?}");
+}
+
+#[test]
+fn a_turn_takes_a_round_trip_and_the_rest_is_who_is_waited_for() {
+    for (rtt_ms, think_ms, pause_ms) in
+        [(30, 0, 0), (30, 20, 0), (30, 20, 50), (150, 50, 0), (2, 18, 0), (5, 0, 15)]
+    {
+        let all = (rtt_ms + think_ms + pause_ms) as f64;
+        let expected = [pause_ms, think_ms, rtt_ms, 0, 0].map(|ms| f64::from(ms) / all);
+        let ends = requests(rtt_ms as u64 * 1_000, think_ms as u64 * 1_000, pause_ms as u64 * 1_000);
+        for (socket, end) in ends.iter().zip(StreamEnd::BOTH) {
+            assert_shares(socket.waits(end), expected, &format!("{rtt_ms} {think_ms} {pause_ms} {end:?}"));
+        }
+    }
+}
+
+#[test]
+fn who_goes_on_unasked_has_its_own_pace() {
+    let sent_us: Vec<u64> = (0..100).map(|burst| burst * 100_000).collect();
+    let busy_us = sent_us.iter().map(|&at| (at, at + 20_000)).collect();
+    let socket = Socket { sent_us, busy_us, rtt_us: 20_000, ..Socket::default() };
+    assert_shares(socket.waits(StreamEnd::Sender), [0.0, 0.0, 0.0, 0.8, 0.0], "bursts");
+}
+
+#[test]
+fn requests_that_overlap_take_no_turns() {
+    let sent_us: Vec<u64> = (0..1_000).map(|at| at * 10_000).collect();
+    let end = 10_000_000;
+    let socket = Socket {
+        heard_us: sent_us.clone(),
+        sent_us,
+        busy_us: vec![(0, end)],
+        rtt_us: 40_000,
+        ..Socket::default()
+    };
+    assert_shares(socket.waits(StreamEnd::Sender), [0.0; 5], "four at a time");
+    assert_shares(socket.waits(StreamEnd::Receiver), [0.0; 5], "four at a time, seen by who asks");
+}
+
+#[test]
+fn less_than_a_segment_that_waits_for_a_late_ack_is_held_by_nagle() {
+    let (rtt_us, delay_us) = (2_000, 40_000);
+    let mut socket = Socket { rtt_us, ..Socket::default() };
+    for at in (0..100).map(|request| request * (2 * rtt_us + delay_us)) {
+        let acked_us = at + rtt_us + delay_us;
+        socket.heard_us.push(at);
+        socket.sent_us.extend([at, acked_us]);
+        socket.busy_us.push((at, acked_us + rtt_us));
+        socket.held_us.push((at, acked_us));
+    }
+    assert_shares(socket.waits(StreamEnd::Sender), [0.0, 0.0, 0.05, 0.0, 0.95], "40 of 44 ms");
+}
+
+#[test]
+fn a_socket_without_the_ages_of_its_payload_shows_no_turns() {
+    let [socket, _] = requests(30_000, 20_000, 0);
+    let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD);
+    for at in 0..100 {
+        let mut row = socket.at(at * 10_000);
+        row.info.last_data_sent_us = None;
+        turns.see(&row);
+    }
+    assert!(turns.finish().is_empty());
+}
