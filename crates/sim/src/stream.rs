@@ -108,11 +108,11 @@ impl TcpStream {
         })
     }
 
+    /// When a socket acts of itself.
+    #[inline]
     fn next(&self) -> Option<Time> {
-        let applications = self.next_application();
         let ends = Time::earliest(self.ends[SENDER].next(), self.ends[RECEIVER].next());
-        let own = Time::earliest(ends, applications);
-        if self.handshake.is_accepted() { own } else { Time::earliest(own, self.handshake.next()) }
+        if self.handshake.is_accepted() { ends } else { Time::earliest(ends, self.handshake.next()) }
     }
 
     fn on_timer(&mut self, now: Time) {
@@ -230,7 +230,7 @@ impl Stream {
         }
     }
 
-    /// When it acts of itself.
+    /// When it acts of itself, its applications aside.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         match &self.transport {
@@ -261,12 +261,12 @@ impl Stream {
         }
     }
 
-    /// Whether an application set itself this instant; it need not be woken.
+    /// When an application acts of itself; it need not be woken.
     #[inline]
-    pub(crate) fn is_application_due(&self, now: Time) -> bool {
+    pub(crate) fn next_application(&self) -> Option<Time> {
         match &self.transport {
-            Transport::Tcp(tcp) => tcp.next_application().is_some_and(|at| at <= now),
-            Transport::Udp(_) | Transport::Ping(_) => false,
+            Transport::Tcp(tcp) => tcp.next_application(),
+            Transport::Udp(_) | Transport::Ping(_) => None,
         }
     }
 
