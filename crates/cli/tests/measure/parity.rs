@@ -16,8 +16,9 @@ const FAST: [&str; 3] = ["gigabit", "shallow", "small-send-buffer"];
 /// Relative difference of the goodput that is allowed where nothing is lost at random, and where chance decides.
 const WITHOUT_LOSS: f64 = 0.10;
 const WITH_LOSS: f64 = 0.20;
-/// Of conversations, whose turns are those of the path: a tick of a kernel of 250 Hz on an ACK that is delayed by 40 ms is 4 % of 100 ms.
-const OF_TURNS: f64 = 0.06;
+/// Of conversations of about 100 ms a turn: an ACK that is delayed by 40 ms waits for a tick of a kernel of 250 Hz, 4 ms, and each of the
+/// four packets of a turn for a process or an interrupt of this machine.
+const OF_TURNS: f64 = 0.08;
 /// A limit that holds for this share of the time on one of the two is the verdict on both. Below, two limits take turns, and which of
 /// them leads may differ.
 const MOST: f64 = 0.6;
