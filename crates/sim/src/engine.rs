@@ -85,6 +85,7 @@ impl Engine {
     }
 
     /// When something happens next.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
         let turn = self.woken.front().map(|(at, _)| *at);
@@ -105,6 +106,7 @@ impl Engine {
     }
 
     /// What is wrong, where the run is checked and something is.
+    #[inline]
     pub(crate) fn broken(&self) -> Option<&str> {
         self.checks.as_ref()?.broken()
     }
@@ -120,16 +122,16 @@ impl Engine {
                 Body::Data(data) if self.joins(*stream, direction) => {
                     if !held.as_mut().is_some_and(|held| held.takes(packet.gso_id, direction, data)) {
                         let next = Held { gso_id: packet.gso_id, stream: *stream, direction, data: *data };
-                        self.arrive_held(held.replace(next));
+                        self.arrive_held(held.replace(next).as_ref());
                     }
                 }
                 _ => {
-                    self.arrive_held(held.take());
+                    self.arrive_held(held.take().as_ref());
                     self.arrive(*stream, direction, body);
                 }
             }
         }
-        self.arrive_held(held);
+        self.arrive_held(held.as_ref());
         if let Some(checks) = &mut self.checks {
             checks.look_at_path(self.now, &self.network);
         }
@@ -140,9 +142,9 @@ impl Engine {
         self.streams.get(stream as usize).is_some_and(|stream| stream.joins(direction))
     }
 
-    fn arrive_held(&mut self, held: Option<Held>) {
+    fn arrive_held(&mut self, held: Option<&Held>) {
         if let Some(Held { stream, direction, data, .. }) = held {
-            self.arrive(stream, direction, &Body::Data(data));
+            self.arrive(*stream, *direction, &Body::Data(*data));
         }
     }
 
@@ -195,8 +197,10 @@ impl Engine {
         self.is_touched[index] = false;
         let target = &mut self.streams[index];
         let process = &mut self.processes[index];
-        if *process == Process::Running || target.is_application_due(self.now) {
+        let mut application = target.next_application();
+        if *process == Process::Running || application.is_some_and(|at| at <= self.now) {
             target.run_applications(self.now);
+            application = target.next_application();
             if *process == Process::Running {
                 *process = Process::Asleep;
             }
@@ -205,7 +209,7 @@ impl Engine {
             self.woken.push_back((self.now.after(WAKE), stream));
         }
         target.flush(self.now, &mut self.network);
-        if let Some(at) = target.next()
+        if let Some(at) = Time::earliest(target.next(), application)
             && self.armed[index].is_none_or(|armed| at < armed)
         {
             self.armed[index] = Some(at);

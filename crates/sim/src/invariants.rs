@@ -97,8 +97,8 @@ impl Checks {
     /// Everything that happens at `now` has happened; `armed` is what the engine will wake each stream for.
     pub(crate) fn look_at_streams(&mut self, now: Time, streams: &[Stream], armed: &[Option<Time>]) {
         for (number, stream) in streams.iter().enumerate() {
-            let verdict =
-                is_awaited(now, stream.next(), armed[number]).and_then(|()| self.stream(number, stream));
+            let next = Time::earliest(stream.next(), stream.next_application());
+            let verdict = is_awaited(now, next, armed[number]).and_then(|()| self.stream(number, stream));
             self.judge(now, Some(number), verdict);
         }
     }

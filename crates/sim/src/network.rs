@@ -62,6 +62,7 @@ impl Network {
     }
 
     /// When to ask again.
+    #[inline]
     pub(crate) fn next_due(&self) -> Option<Time> {
         Time::earliest(self.forward.next_due(), self.reverse.next_due())
     }

@@ -317,6 +317,7 @@ impl Traffic<'_> {
         Ok(())
     }
 
+    #[inline]
     fn stop_if_broken(&self) -> Result<(), Problem> {
         match self.engine.broken() {
             Some(what) => Err(Problem::broken(format!("{BROKEN}: {what}"))),
@@ -325,11 +326,14 @@ impl Traffic<'_> {
     }
 
     /// Counts `work`, and looks after some of it whether to go on.
+    #[inline]
     fn worked(&mut self, work: u64) -> Result<(), Problem> {
         self.work += work;
-        if self.work < PATIENCE {
-            return Ok(());
-        }
+        if self.work < PATIENCE { Ok(()) } else { self.may_go_on() }
+    }
+
+    #[inline(never)]
+    fn may_go_on(&mut self) -> Result<(), Problem> {
         self.work = 0;
         let network = &self.engine.network;
         refuse_a_full_path(network.held(Direction::Forward) + network.held(Direction::Reverse))?;

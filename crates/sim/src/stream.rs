@@ -94,23 +94,25 @@ impl TcpStream {
     }
 
     /// When an application acts of itself.
+    #[inline]
     fn next_application(&self) -> Option<Time> {
         let [sender, receiver] = self.applications.as_ref()?;
         Time::earliest(sender.next(&self.ends[SENDER]), receiver.next(&self.ends[RECEIVER]))
     }
 
     /// Whether an application that sleeps has something to do.
+    #[inline]
     fn wakes_application(&self, now: Time) -> bool {
         self.applications.as_ref().is_some_and(|[sender, receiver]| {
             receiver.is_woken(now, &self.ends[RECEIVER]) || sender.is_woken(now, &self.ends[SENDER])
         })
     }
 
+    /// When a socket acts of itself.
+    #[inline]
     fn next(&self) -> Option<Time> {
-        let applications = self.next_application();
         let ends = Time::earliest(self.ends[SENDER].next(), self.ends[RECEIVER].next());
-        let own = Time::earliest(ends, applications);
-        if self.handshake.is_accepted() { own } else { Time::earliest(own, self.handshake.next()) }
+        if self.handshake.is_accepted() { ends } else { Time::earliest(ends, self.handshake.next()) }
     }
 
     fn on_timer(&mut self, now: Time) {
@@ -161,6 +163,7 @@ impl TcpStream {
         self.ends.iter().all(Endpoint::is_silent) && self.messages.is_empty()
     }
 
+    #[inline]
     fn run_applications(&mut self, now: Time) {
         if let Some([sender, receiver]) = &mut self.applications {
             receiver.run(now, &mut self.ends[RECEIVER]);
@@ -227,7 +230,8 @@ impl Stream {
         }
     }
 
-    /// When it acts of itself.
+    /// When it acts of itself, its applications aside.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.next(),
@@ -244,6 +248,7 @@ impl Stream {
     }
 
     /// A packet that went this way reached its end.
+    #[inline]
     pub(crate) fn on_arrival(&mut self, now: Time, direction: Direction, body: &Body) {
         let end = self.end_reached(direction);
         match (&mut self.transport, body) {
@@ -256,15 +261,17 @@ impl Stream {
         }
     }
 
-    /// Whether an application set itself this instant; it need not be woken.
-    pub(crate) fn is_application_due(&self, now: Time) -> bool {
+    /// When an application acts of itself; it need not be woken.
+    #[inline]
+    pub(crate) fn next_application(&self) -> Option<Time> {
         match &self.transport {
-            Transport::Tcp(tcp) => tcp.next_application().is_some_and(|at| at <= now),
-            Transport::Udp(_) | Transport::Ping(_) => false,
+            Transport::Tcp(tcp) => tcp.next_application(),
+            Transport::Udp(_) | Transport::Ping(_) => None,
         }
     }
 
     /// Whether what happened at `now` wakes an application.
+    #[inline]
     pub(crate) fn wakes_application(&self, now: Time) -> bool {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.wakes_application(now),
@@ -273,6 +280,7 @@ impl Stream {
     }
 
     /// The applications' turn, after everything that arrived at `now`.
+    #[inline]
     pub(crate) fn run_applications(&mut self, now: Time) {
         if let Transport::Tcp(tcp) = &mut self.transport {
             tcp.run_applications(now);
@@ -308,12 +316,7 @@ impl Stream {
                     offer(ways[from], self.last_gso_id, body, timestamps);
                 }
                 for (end, way) in tcp.ends.iter_mut().zip(ways).filter(|(end, _)| !end.is_silent()) {
-                    for (gso_id, body) in end.lone_acks() {
-                        offer(way, gso_id, body, timestamps);
-                    }
-                    for (gso_id, body) in end.outbox() {
-                        offer(way, gso_id, body, timestamps);
-                    }
+                    end.flush(|gso_id, body| offer(way, gso_id, body, timestamps));
                 }
             }
             Transport::Udp(udp) => {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::sync::OnceLock;
 
 const SCENARIO: &str = include_str!("scenarios/parity.toml");
+const CONVERSATIONS: &str = include_str!("scenarios/conversations.toml");
 
 /// Cells that need a quiet machine: at a gigabit, where a queue of a quarter of a BDP shows each delay of the sender, and where the send buffer is the limit:
 /// on a busy CPU packets are larger, of which more fit into it.
@@ -15,40 +16,58 @@ const FAST: [&str; 3] = ["gigabit", "shallow", "small-send-buffer"];
 /// Relative difference of the goodput that is allowed where nothing is lost at random, and where chance decides.
 const WITHOUT_LOSS: f64 = 0.10;
 const WITH_LOSS: f64 = 0.20;
+/// Of conversations of about 100 ms a turn: an ACK that is delayed by 40 ms waits for a tick of a kernel of 250 Hz, 4 ms, and each of the
+/// four packets of a turn for a process or an interrupt of this machine.
+const OF_TURNS: f64 = 0.08;
 /// A limit that holds for this share of the time on one of the two is the verdict on both. Below, two limits take turns, and which of
 /// them leads may differ.
 const MOST: f64 = 0.6;
 
 pub(crate) fn tests() -> Vec<Test> {
-    tests_of(cells(SCENARIO), &FAST, agrees)
+    let mut tests = tests_of(cells(SCENARIO), &FAST, agrees);
+    tests.extend(tests_of(cells(CONVERSATIONS), &[], takes_as_long));
+    tests
 }
 
 fn agrees(only: &str) -> Outcome {
-    let folder = lab()?;
-    folder.write("parity.toml", SCENARIO);
-    let sim = simulated();
-    let real = &report(&folder, &["parity.toml", "--only", only])?["cells"][0];
-    let is_same = |cell: &&Value| cell["axes"] == real["axes"];
-    let sim = sim["cells"].as_array().unwrap().iter().find(is_same).expect("the same cell");
-    goodput_agrees(sim, real);
-    verdict_agrees(sim, real);
+    static SIMULATED: OnceLock<Value> = OnceLock::new();
+    let [sim, real] = both(SCENARIO, only, &SIMULATED)?;
+    goodput_agrees(&sim, &real, bound(&real["axes"]));
+    verdict_agrees(&sim, &real);
     Ok(())
 }
 
-/// The simulator's report of all cells: made once, before anything is measured.
-fn simulated() -> &'static Value {
-    static REPORT: OnceLock<Value> = OnceLock::new();
-    REPORT.get_or_init(|| {
-        let folder = Folder::new();
-        folder.write("parity.toml", SCENARIO);
-        let words = ["run", "parity.toml", "--on", "sim", "--out", "sim", "--quiet", "--json"];
-        read(&folder.pipefill(&words).output().unwrap())
-    })
+/// A conversation's turns: what is limited by whose waiting is the catalogue's.
+fn takes_as_long(only: &str) -> Outcome {
+    static SIMULATED: OnceLock<Value> = OnceLock::new();
+    let [sim, real] = both(CONVERSATIONS, only, &SIMULATED)?;
+    goodput_agrees(&sim, &real, OF_TURNS);
+    Ok(())
 }
 
-fn goodput_agrees(sim: &Value, real: &Value) {
+/// The cell `only` of the simulator and of the lab. The simulator's report of all cells is made once, before anything is measured.
+fn both(
+    scenario: &str,
+    only: &str,
+    simulated: &OnceLock<Value>,
+) -> Result<[Value; 2], crate::measuring::Skip> {
+    let folder = lab()?;
+    folder.write("parity.toml", scenario);
+    let sim = simulated.get_or_init(|| {
+        let folder = Folder::new();
+        folder.write("parity.toml", scenario);
+        let words = ["run", "parity.toml", "--on", "sim", "--out", "sim", "--quiet", "--json"];
+        read(&folder.pipefill(&words).output().unwrap())
+    });
+    let real = report(&folder, &["parity.toml", "--only", only])?["cells"][0].clone();
+    let is_same = |cell: &&Value| cell["axes"] == real["axes"];
+    let sim = sim["cells"].as_array().unwrap().iter().find(is_same).expect("the same cell").clone();
+    Ok([sim, real])
+}
+
+fn goodput_agrees(sim: &Value, real: &Value, bound: f64) {
     let goodput = |cell: &Value| cell["goodput_bps"].as_f64().unwrap_or_else(|| panic!("no goodput: {cell}"));
-    let (sim_bps, real_bps, bound) = (goodput(sim), goodput(real), bound(&real["axes"]));
+    let (sim_bps, real_bps) = (goodput(sim), goodput(real));
     let difference = sim_bps / real_bps - 1.0;
     println!("sim {sim_bps:.0}, lab {real_bps:.0} bit/s, {:+.1} %", 100.0 * difference);
     assert!(

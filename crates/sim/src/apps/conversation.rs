@@ -29,6 +29,7 @@ impl Conversation {
     }
 
     /// When it acts of itself; while the socket is full it waits to be woken.
+    #[inline(never)]
     pub(super) fn next(&self, sender: &Sender) -> Option<Time> {
         if self.goes_on.is_some() {
             return self.goes_on;
@@ -37,12 +38,14 @@ impl Conversation {
     }
 
     /// Whether there is something to read, or room again for what it still has to write.
+    #[inline(never)]
     pub(super) fn is_woken(&self, now: Time, socket: &Endpoint) -> bool {
         let has_room = !socket.sender.queue.is_full && self.goes_on.is_none() && now < self.until;
         socket.receiver.readable() > 0 || (has_room && self.end.pending(now) > 0)
     }
 
     /// Reads what there is, as much at once as the program takes, and writes what that calls for.
+    #[inline(never)]
     pub(super) fn run(&mut self, now: Time, socket: &mut Endpoint) {
         self.has_ended = now >= self.until;
         self.goes_on = socket.sender.process.holds_until();

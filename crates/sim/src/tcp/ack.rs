@@ -315,7 +315,9 @@ impl Sender {
         if self.is_reducing() {
             self.reduce_cwnd(delivered, lost, ack.has(flag::UNA_ADVANCED));
         } else if self.may_raise_cwnd(ack) {
+            // `tcp_cong_avoid()`: whether or not it grew.
             self.cc.cong_avoid(&mut self.conn, delivered);
+            self.usage.cwnd_stamp = self.now;
         }
         self.update_pacing_rate();
     }

@@ -44,7 +44,8 @@ impl Endpoint {
     /// When a timer of it is due, or its process done.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
-        Time::earliest(self.sender.next(), self.receiver.ack_policy.next())
+        let sender = if self.sender.has_written() { self.sender.next() } else { None };
+        Time::earliest(sender, self.receiver.ack_policy.next())
     }
 
     /// Timers that are due.
@@ -125,29 +126,26 @@ impl Endpoint {
         self.sender.outbox.is_empty() && self.receiver.outbox.is_empty()
     }
 
-    /// Takes ACKs that nothing else leaves with, with numbers as super-packets of their own; none where data waits too.
+    /// Hands over what waits to enter the path, with the numbers of its super-packets; an ACK is one of its own.
     #[inline]
-    pub(crate) fn lone_acks(&mut self) -> impl Iterator<Item = (u64, Body)> {
-        let count = if self.sender.outbox.is_empty() { self.receiver.outbox.len() } else { 0 };
-        let first_id = self.last_ack_id + 1;
-        self.last_ack_id += count as u64;
-        let acks = self.receiver.outbox.drain(..count);
-        (first_id..).zip(acks.map(|(_, header)| Body::Ack(header)))
-    }
-
-    /// Takes what waits to enter the path, with the numbers of its super-packets.
-    #[inline]
-    pub(crate) fn outbox(&mut self) -> std::vec::Drain<'_, (u64, Body)> {
-        for (_, body) in &mut self.sender.outbox {
-            if let Body::Data(Data { header, .. }) | Body::Probe(header) = body {
-                self.receiver.complete(header);
+    pub(crate) fn flush(&mut self, mut offer: impl FnMut(u64, Body)) {
+        self.receiver.sent_before = 0;
+        if self.sender.outbox.is_empty() {
+            for (_, header) in self.receiver.outbox.drain(..) {
+                self.last_ack_id += 1;
+                offer(self.last_ack_id, Body::Ack(header));
             }
+            return;
         }
         if !self.receiver.outbox.is_empty() {
             self.queue_acks();
         }
-        self.receiver.sent_before = 0;
-        self.sender.outbox.drain(..)
+        for (gso_id, mut body) in self.sender.outbox.drain(..) {
+            if let Body::Data(Data { header, .. }) | Body::Probe(header) = &mut body {
+                self.receiver.complete(header);
+            }
+            offer(gso_id, body);
+        }
     }
 
     /// Puts ACKs to their places between what the sending half sends.

@@ -173,6 +173,12 @@ impl Sender {
         }
     }
 
+    /// The application has written something; before that no timer runs.
+    #[inline]
+    pub(crate) fn has_written(&self) -> bool {
+        self.queue.write_seq > FIRST_BYTE
+    }
+
     /// Nothing written is left unacknowledged.
     pub(crate) fn has_unacked_data(&self) -> bool {
         self.queue.write_seq > self.snd_una

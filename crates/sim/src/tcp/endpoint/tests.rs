@@ -102,8 +102,7 @@ impl Script {
     }
 
     fn left(&mut self) -> Vec<Left> {
-        let lone: Vec<Body> = self.end.lone_acks().map(|(_, body)| body).collect();
-        let rest: Vec<Body> = self.end.outbox().map(|(_, body)| body).collect();
+        let sent = sent(&mut self.end);
         let left = |body: &Body| match body {
             Body::Ack(header) => Left::Ack(header.ack - FIRST_BYTE),
             Body::Data(data) => {
@@ -111,8 +110,14 @@ impl Script {
             }
             other => panic!("{other:?}"),
         };
-        lone.iter().chain(&rest).map(left).collect()
+        sent.iter().map(left).collect()
     }
+}
+
+fn sent(end: &mut Endpoint) -> Vec<Body> {
+    let mut sent = Vec::new();
+    end.flush(|_, body| sent.push(body));
+    sent
 }
 
 /// `tcp_event_data_recv()`: the first payload is acknowledged at once. `tcp_event_data_sent()`: an answer within an `ato` begins the
@@ -215,7 +220,7 @@ fn sack_blocks_take_their_room_from_payload() {
         sender.write(1448);
         sender.push_pending();
     });
-    let sent: Vec<Body> = script.end.outbox().map(|(_, body)| body).collect();
+    let sent = sent(&mut script.end);
     let [Body::Data(first), Body::Data(second)] = sent[..] else { panic!("{sent:?}") };
     assert_eq!((first.len, second.len), (1448 - 12, 12));
     let start = FIRST_BYTE + 1448;
