@@ -1,6 +1,8 @@
 //! One run: the connections made, the traffic, the drain, the record.
 
+use crate::apps::App;
 use crate::capture::Capture;
+use crate::cc;
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::invariants::Checks;
@@ -15,8 +17,6 @@ use crate::stream::{SENDER, Stream, TcpStream, Transport};
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::SenderSettings;
 use crate::udp::UdpStream;
-use crate::apps::App;
-use crate::cc;
 use pipefill_core::backend::Watch;
 use pipefill_core::cell::{Application, CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
 use pipefill_core::plan::Run;
@@ -177,13 +177,20 @@ impl Hosts<'_> {
                 let sndbuf = flow.sndbuf.map(Bytes::get);
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
                 let cc = congestion_control(name, run, &format!("stream {number} congestion control"))?;
-                let settings = SenderSettings { host: from, cc, sndbuf, max_pacing_rate, nodelay: flow.nodelay };
+                let settings =
+                    SenderSettings { host: from, cc, sndbuf, max_pacing_rate, nodelay: flow.nodelay };
                 let sender = Endpoint::new(settings, None, true);
                 // The listening socket has its host's congestion control, and the socket options that a sender has by default.
                 let name = &to_spec.congestion_control;
                 let cc =
                     congestion_control(name, run, &format!("stream {number} receiver's congestion control"))?;
-                let settings = SenderSettings { host: to, cc, sndbuf: None, max_pacing_rate: None, nodelay: flow.nodelay };
+                let settings = SenderSettings {
+                    host: to,
+                    cc,
+                    sndbuf: None,
+                    max_pacing_rate: None,
+                    nodelay: flow.nodelay,
+                };
                 let receiver = Endpoint::new(settings, flow.rcvbuf.map(Bytes::get), false);
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
@@ -274,7 +281,8 @@ impl Traffic<'_> {
                 Transport::Tcp(tcp) => {
                     tcp.ends[SENDER].sender.trace.watch(start, until);
                     let (span, habit) = ([start, until], writer_habit(self.options, flow));
-                    tcp.applications = Some([App::of_sender(flow, span, habit), App::of_receiver(flow, span)]);
+                    tcp.applications =
+                        Some([App::of_sender(flow, span, habit), App::of_receiver(flow, span)]);
                 }
                 Transport::Udp(udp) => udp.begin(start, until),
                 Transport::Ping(ping) => ping.begin(start, until),

@@ -579,9 +579,9 @@ impl Sender {
         u64::from((min / 4).saturating_mul(self.patience.steps()).min(srtt)) * 1000
     }
 
-    /// The IP identification of the last new data.
-    pub(super) const fn last_ip_id(&self) -> u16 {
-        self.last_new_id
+    /// The IP identification of the last new data; `None` where packets have none, or the same.
+    pub(super) fn last_ip_id(&self) -> Option<u16> {
+        Some(self.last_new_id).filter(|&id| id != 0 && !self.ids_stand_still)
     }
 
     pub(super) fn ca_state(&self) -> CaState {

@@ -89,8 +89,13 @@ mod tests {
         let options = Options { gso: false, packet_cost: cost, ..Options::default() };
         let host = Host::usual(options);
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
-        let mut sender =
-            Sender::new(SenderSettings { host, cc, sndbuf: Some(1 << 20), max_pacing_rate: None, nodelay: false });
+        let mut sender = Sender::new(SenderSettings {
+            host,
+            cc,
+            sndbuf: Some(1 << 20),
+            max_pacing_rate: None,
+            nodelay: false,
+        });
         sender.established(Time::from_nanos(1_000_000), 1 << 20, Some(100_000));
         sender.conn.cwnd = 1000;
         sender

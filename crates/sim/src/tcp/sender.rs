@@ -326,7 +326,8 @@ mod tests {
     fn connected(algorithm: &str) -> Sender {
         let host = Host::usual(Options::default());
         let cc = cc::by_name(algorithm, Seed::new(1)).expect("known");
-        let mut sender = Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None, nodelay: false });
+        let mut sender =
+            Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None, nodelay: false });
         sender.established(Time::from_nanos(100_000_000), 65_160, Some(100_000));
         sender
     }

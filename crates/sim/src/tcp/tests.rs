@@ -26,7 +26,8 @@ impl Script {
     fn new() -> Self {
         let host = Host::usual(Options { gso: false, ..Options::default() });
         let cc = cc::by_name("reno", Seed::new(1)).expect("known");
-        let settings = SenderSettings { host, cc, sndbuf: Some(10_000_000), max_pacing_rate: None, nodelay: false };
+        let settings =
+            SenderSettings { host, cc, sndbuf: Some(10_000_000), max_pacing_rate: None, nodelay: false };
         let mut script = Self { sender: Sender::new(settings), now: Time::from_nanos(1_000_000_000) };
         script.sender.established(script.now, WINDOW, Some(100_000));
         script
