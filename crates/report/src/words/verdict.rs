@@ -3,7 +3,7 @@
 //! A figure above its own bound is explained or left out.
 
 use super::waits::{Waited, rest_by_cause, waited, while_active};
-use super::{UNKNOWN, faults, limit_name, limited};
+use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
 use crate::quantity::{Kind, bytes, duration, percent, rate};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
@@ -26,8 +26,6 @@ const ABOVE_OFFER: f64 = 1.005;
 const NEARLY_ALL_OF_HOST: f64 = 0.9;
 /// A thread's wait for a CPU is told from this share of the time on.
 const WAITED: f64 = 0.05;
-/// Another limit is told from this share of the time on.
-pub(super) const ALSO: f64 = 0.1;
 /// Why more than the path's rate was read.
 const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
                        the token bucket";
@@ -439,12 +437,6 @@ fn rest(diagnosis: &Diagnosis) -> String {
     let others = diagnosis.limited_fraction.iter();
     let others = others.filter(|&(&limit, &share)| limit != diagnosis.limited_by && share >= ALSO);
     the_rest(others.map(|(limit, &share)| format!("{} {}", limit.as_str(), percent(share))))
-}
-
-/// A list of what else took time; empty where nothing did.
-pub(super) fn the_rest(others: impl Iterator<Item = String>) -> String {
-    let others: Vec<String> = others.collect();
-    if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }
 }
 
 /// What a queue that is never empty for long costs.

@@ -1,6 +1,6 @@
 //! The sentence on a direction that mostly waits, with the times that add up to its own.
 
-use super::verdict::{ALSO, the_rest};
+use super::{ALSO, the_rest};
 use crate::quantity::{Kind, duration, percent};
 use pipefill_analysis::judge::Diagnosis;
 use pipefill_core::limit::{Cause, LimitedBy};
