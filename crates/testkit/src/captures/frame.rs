@@ -17,6 +17,7 @@ pub struct Tcp {
 pub const FIN: u8 = 1;
 pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
+pub const PSH: u8 = 8;
 pub const ACK: u8 = 16;
 /// The hosts of ports: the higher port is 192.0.2.1, the lower 198.51.100.2.
 const HOSTS: [[u8; 4]; 2] = [[192, 0, 2, 1], [198, 51, 100, 2]];
