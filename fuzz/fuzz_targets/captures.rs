@@ -1,4 +1,4 @@
-//! Any file is read as far as it can be. `cargo +nightly fuzz run captures`
+//! Any file is read as far as it can be. `RUSTC_BOOTSTRAP=1 cargo fuzz run captures`
 #![no_main]
 
 use pipefill_testkit::entries::captures;

@@ -1,4 +1,4 @@
-//! Any bytes of the BPF ring are events or none. `cargo +nightly fuzz run events`
+//! Any bytes of the BPF ring are events or none. `RUSTC_BOOTSTRAP=1 cargo fuzz run events`
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! Any record has a report in every form, or is refused. `cargo +nightly fuzz run exports`
+//! Any record has a report in every form, or is refused. `RUSTC_BOOTSTRAP=1 cargo fuzz run exports`
 #![no_main]
 
 use pipefill_testkit::entries::exports;

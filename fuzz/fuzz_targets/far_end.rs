@@ -1,4 +1,4 @@
-//! Any bytes in place of our own server's telemetry, clock or proof are that or nothing. `cargo +nightly fuzz run far_end`
+//! Any bytes in place of our own server's telemetry, clock or proof are that or nothing. `RUSTC_BOOTSTRAP=1 cargo fuzz run far_end`
 #![no_main]
 
 use pipefill_testkit::entries::far_end;

@@ -1,4 +1,4 @@
-//! Any bytes on a control connection are iperf3's protocol or an error. `cargo +nightly fuzz run iperf3`
+//! Any bytes on a control connection are iperf3's protocol or an error. `RUSTC_BOOTSTRAP=1 cargo fuzz run iperf3`
 #![no_main]
 
 use pipefill_testkit::entries::iperf3;

@@ -1,4 +1,4 @@
-//! Any two ends of one connection are joined as far as they can be. `cargo +nightly fuzz run joined`
+//! Any two ends of one connection are joined as far as they can be. `RUSTC_BOOTSTRAP=1 cargo fuzz run joined`
 #![no_main]
 
 use pipefill_testkit::entries::captures;

@@ -1,4 +1,4 @@
-//! Any `--only` leaves cells of a plan or is refused. `cargo +nightly fuzz run only`
+//! Any `--only` leaves cells of a plan or is refused. `RUSTC_BOOTSTRAP=1 cargo fuzz run only`
 #![no_main]
 
 use pipefill_core::plan::{Plan, Selection};

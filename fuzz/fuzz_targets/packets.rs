@@ -1,4 +1,4 @@
-//! Any packets are understood, or counted. `cargo +nightly fuzz run packets`
+//! Any packets are understood, or counted. `RUSTC_BOOTSTRAP=1 cargo fuzz run packets`
 #![no_main]
 
 use pipefill_testkit::entries::captures;

@@ -1,4 +1,4 @@
-//! Any JSON is the plan of an `experiment.json` or an error. `cargo +nightly fuzz run plan`
+//! Any JSON is the plan of an `experiment.json` or an error. `RUSTC_BOOTSTRAP=1 cargo fuzz run plan`
 #![no_main]
 
 use pipefill_testkit::entries::scenarios;

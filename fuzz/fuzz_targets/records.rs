@@ -1,4 +1,4 @@
-//! Any bytes are a record or an error. `cargo +nightly fuzz run records`
+//! Any bytes are a record or an error. `RUSTC_BOOTSTRAP=1 cargo fuzz run records`
 #![no_main]
 
 use pipefill_testkit::entries::records;

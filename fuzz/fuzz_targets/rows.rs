@@ -1,4 +1,4 @@
-//! Any lines are rows of a table or an error. `cargo +nightly fuzz run rows`
+//! Any lines are rows of a table or an error. `RUSTC_BOOTSTRAP=1 cargo fuzz run rows`
 #![no_main]
 
 use pipefill_testkit::entries::records;

@@ -1,4 +1,4 @@
-//! Any text is a scenario or an error that can be shown. `cargo +nightly fuzz run scenario`
+//! Any text is a scenario or an error that can be shown. `RUSTC_BOOTSTRAP=1 cargo fuzz run scenario`
 #![no_main]
 
 use pipefill_testkit::entries::scenarios;

@@ -1,4 +1,4 @@
-//! Any segments of one connection leave a state that can be. `cargo +nightly fuzz run segments`
+//! Any segments of one connection leave a state that can be. `RUSTC_BOOTSTRAP=1 cargo fuzz run segments`
 #![no_main]
 
 use pipefill_testkit::entries::captures;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// A packet is on the other side of a NAT within this time: the router's own.
 const PASSED_NS: u64 = 20_000_000;
 
-/// Of the payload of one side no more than this part is missing on the other.
+/// Of the payload of one side no more than this part is missing on the other: the capture may begin between them.
 const DIFFERENT_PART: u64 = 8;
 
 /// What a NAT leaves as it is: the sequence numbers of both directions, of the handshake where it was seen, else the last ones.
@@ -55,26 +55,22 @@ impl Numbers {
     }
 }
 
-/// Whether two connections with the same numbers are one. The SYN's packet is proof, also where the capture ends between the sides; else it began
-/// and ended at the same time, and its packets are the same.
+/// Whether two connections with the same numbers are one: a router is between, which takes one from the TTL of both SYNs, each on its own way. Without
+/// the handshake they began and ended at the same time, and their packets are the same.
 fn is_same(one: &Connection, other: &Connection) -> bool {
     let [begun, ended] = [one.first_ns().abs_diff(other.first_ns()), one.last_ns().abs_diff(other.last_ns())];
-    let syn_ids = [one, other].map(|of| of.half(Side::A).syn_id());
-    if begun < PASSED_NS && syn_ids[0] != 0 && syn_ids[0] == syn_ids[1] {
-        return true;
+    let ttls = |of: &Connection| Side::BOTH.map(|side| of.opening(side).map(|syn| i32::from(syn.hops)));
+    if let ([Some(a), Some(b)], [Some(its_a), Some(its_b)]) = (ttls(one), ttls(other)) {
+        return begun < PASSED_NS && (a - its_a) * (b - its_b) < 0;
     }
     let is_swapped = one.half(Side::A).last_seq() != other.half(Side::A).last_seq();
-    let has_same = |side: Side| {
-        let its = if is_swapped { side.other() } else { side };
-        has_same_packets(one.half(side), other.half(its))
+    let halves =
+        Side::BOTH.map(|side| (one.half(side), other.half(if is_swapped { side.other() } else { side })));
+    let is_proof =
+        |(own, its): &(&Half, &Half)| own.last_ip_id().is_some_and(|id| its.last_ip_id() == Some(id));
+    let has_same = |(own, its): &(&Half, &Half)| {
+        let [more, less] = [own.counts().new_bytes, its.counts().new_bytes];
+        more.abs_diff(less) <= more.max(less) / DIFFERENT_PART
     };
-    begun < PASSED_NS && ended < PASSED_NS && Side::BOTH.into_iter().all(has_same)
-}
-
-/// IPv6 has no identification, and some packets of IPv4 have 0. Where the capture begins between the sides, one has some packets more.
-fn has_same_packets(one: &Half, other: &Half) -> bool {
-    let (own, its) = (one.last_ip_id(), other.last_ip_id());
-    let has_same_id = own == its || own == 0 || its == 0;
-    let (more, less) = (one.counts().new_bytes, other.counts().new_bytes);
-    has_same_id && more.abs_diff(less) <= more.max(less) / DIFFERENT_PART
+    begun < PASSED_NS && ended < PASSED_NS && halves.iter().all(has_same) && halves.iter().any(is_proof)
 }

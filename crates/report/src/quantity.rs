@@ -40,12 +40,12 @@ const READABLE: f64 = 0.01;
 
 /// Bits per second: `251 Mbit/s`.
 pub(crate) fn rate(bps: u64) -> String {
-    Kind::Rate.alone(bps as f64)
+    Kind::Rate.whole(bps)
 }
 
 /// Bytes: `3.15 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
-    Kind::Bytes.alone(bytes as f64)
+    Kind::Bytes.whole(bytes)
 }
 
 /// Microseconds: `100 ms`.
@@ -134,6 +134,11 @@ impl Kind {
         join(&self.digits(value / factor(level)), &unit)
     }
 
+    /// The same of a whole number, which has no digits behind the point: `12 B`.
+    fn whole(self, value: u64) -> String {
+        if value < 1000 { join(&value.to_string(), self.unit()) } else { self.alone(value as f64) }
+    }
+
     /// The largest prefix in which `value` (not negative) is at least one, once rounded.
     fn level(self, value: f64) -> usize {
         let mut level = 0;
@@ -193,7 +198,10 @@ mod tests {
     fn a_sentence_has_three_digits_and_a_unit() {
         assert_eq!(rate(251_300_000), "251 Mbit/s");
         assert_eq!(rate(2_330_000_000), "2.33 Gbit/s");
-        assert_eq!(bytes(3_145_728), "3.15 MB");
+        assert_eq!(
+            (bytes(3_145_728), bytes(12), rate(41)),
+            ("3.15 MB".into(), "12 B".into(), "41 bit/s".into())
+        );
         assert_eq!(duration(100_070), "100 ms");
         assert_eq!(duration(10_500), "10.5 ms");
         assert_eq!((percent(0.974), percent(0.0021)), ("97 %".to_owned(), "0.21 %".to_owned()));

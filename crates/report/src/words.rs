@@ -22,6 +22,9 @@ use pipefill_analysis::judge::TestbedFault;
 use pipefill_core::cell::CellSpec;
 use pipefill_core::limit::{Cause, LimitedBy};
 
+/// Another limit is told from this share of the time on.
+const ALSO: f64 = 0.1;
+
 /// What is said of a limit that is not known.
 pub(crate) const UNKNOWN: &str = "What limits it can't be told.";
 
@@ -127,6 +130,12 @@ pub fn fitted(fit: &Fit) -> String {
 fn limited(name: &str, share: Option<f64>, because: &str) -> String {
     let share = share.map_or_else(String::new, |share| format!(" {} of the time", percent(share)));
     format!("Limited by {name}{share}: {because}.")
+}
+
+/// A list of what else took time; empty where nothing did.
+fn the_rest(others: impl Iterator<Item = String>) -> String {
+    let others: Vec<String> = others.collect();
+    if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }
 }
 
 /// A limit in words and, where that has a name, its cause.

@@ -7,3 +7,4 @@ pub mod exchange;
 pub mod frame;
 #[cfg(feature = "capture")]
 pub mod in_memory;
+pub mod manner;

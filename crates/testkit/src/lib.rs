@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "the names of tests' builders say what they make")]
 
+pub mod arithmetic;
 pub mod builder;
 pub mod captures;
 pub mod changes;

@@ -204,10 +204,10 @@ pub fn window_product(window_bytes: u64, figures: &Figures) -> Option<u64> {
     product(window_bytes, figures.rtt_mean_us.or(figures.base_rtt_us)?)
 }
 
-/// What was in flight in the mean, over the mean round trip (Little's law), less the time in which nothing moved. `None` where the law
-/// does not hold.
+/// What was in flight in the mean, over the mean round trip (Little's law), less the time in which nothing moved where that is more than a little.
+/// `None` where the law does not hold.
 pub fn flight_product(figures: &Figures) -> Option<u64> {
-    let still = figures.stalled_share.unwrap_or(0.0);
+    let still = figures.stalled_share.filter(|&share| share >= STANDS_STILL).unwrap_or(0.0);
     let is_steady = figures.changing_share.is_none_or(|share| share < STEADY);
     let moving = product(figures.flight_mean_bytes?, figures.rtt_mean_us?)?;
     let bps = rounded(moving as f64 * (1.0 - still));

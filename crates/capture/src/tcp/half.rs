@@ -333,14 +333,9 @@ impl Half {
         self.wrap(self.next)
     }
 
-    /// The IP identification of its SYN; 0 where that has none, and where no SYN was seen.
-    pub(crate) const fn syn_id(&self) -> u16 {
-        self.syn_id
-    }
-
-    /// The IP identification of its last new data, or of its SYN where it has none; 0 where neither was seen.
-    pub(crate) fn last_ip_id(&self) -> u16 {
-        self.sender.as_deref().map_or(self.syn_id, Sender::last_ip_id)
+    /// The IP identification of its last new data; `None` where there is none, or where all have the same.
+    pub(crate) fn last_ip_id(&self) -> Option<u16> {
+        self.sender.as_deref().and_then(Sender::last_ip_id)
     }
 
     /// Whether its SYN or SYN-ACK was seen.

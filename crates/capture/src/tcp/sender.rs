@@ -421,6 +421,10 @@ impl Sender {
         }
         match self.board.find(data.from).filter(|sent| !sent.is_unseen()) {
             Some(sent) if sent.is_untimed() => false,
+            // What is cut out of the middle of a packet has another identification than that (`skb_segment()`).
+            Some(sent) if sent.from != data.from && sent.ip_id != 0 && sent.ip_id == data.segment.ip_id => {
+                false
+            }
             Some(&Sent { sent_ns: at_ns, tsval, ip_id, .. }) => {
                 self.is_same(data, &Passed { at_ns, tsval, ip_id })
             }
@@ -579,9 +583,9 @@ impl Sender {
         u64::from((min / 4).saturating_mul(self.patience.steps()).min(srtt)) * 1000
     }
 
-    /// The IP identification of the last new data.
-    pub(super) const fn last_ip_id(&self) -> u16 {
-        self.last_new_id
+    /// The IP identification of the last new data; `None` where packets have none, or the same.
+    pub(super) fn last_ip_id(&self) -> Option<u16> {
+        Some(self.last_new_id).filter(|&id| id != 0 && !self.ids_stand_still)
     }
 
     pub(super) fn ca_state(&self) -> CaState {

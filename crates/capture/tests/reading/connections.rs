@@ -635,6 +635,18 @@ fn a_packet_with_the_same_identification_and_more_bytes_is_no_copy() {
     assert_eq!((counts.new_bytes, counts.retransmitted_bytes), (138, 85));
 }
 
+/// Sent again with other boundaries, by a stack that gives all packets the same identification.
+#[test]
+fn the_end_of_a_packet_with_its_identification_is_no_copy() {
+    let mut script = Script::open();
+    script.again(20_000, &Tcp { id: 1, payload: 4, ..data(20_000, 0) });
+    let end = Tcp { id: 1, payload: 3, ..data(20_000, 0) };
+    assert!(script.again(21_000, &Tcp { seq: seq(0) + 1, ..end }).kind.is_retransmit());
+    let half = script.state().half(Side::A);
+    let (first_ns, last_ns) = half.data_ns().expect("data");
+    assert_eq!((half.counts().new_bytes, last_ns - first_ns), (4, 1_000_000));
+}
+
 #[test]
 fn a_syn_with_another_identification_was_sent_again() {
     let mut script = Script::default();

@@ -2,6 +2,7 @@
 //! add up to the stream's time to the microsecond.
 
 use crate::catalogue;
+use crate::pcap::figures_hold;
 use crate::pipefill::{Folder, names};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -87,6 +88,7 @@ fn every_flow_of_a_capture_has_all_of_its_time_held() {
             let capture = capture.display().to_string();
             let output = folder.pipefill(&["explain", &capture, "--json"]).output().unwrap();
             let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+            figures_hold(&explained);
             let flows = explained["flows"].as_array().unwrap();
             assert!(!flows.is_empty(), "{capture}");
             for flow in flows {

@@ -23,6 +23,7 @@ mod pcap;
 mod pcap_clock;
 mod pcap_joined;
 mod pcap_others;
+mod pcap_stacks;
 mod pictures;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;

@@ -2,6 +2,7 @@
 
 use crate::pipefill::{Folder, names};
 use pipefill_capture::read::Reader;
+use pipefill_testkit::arithmetic::wrong_figures;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
@@ -40,7 +41,17 @@ pub(crate) fn captured_run(folder: &Folder, scenario: &str) -> PathBuf {
 pub(crate) fn told(folder: &Folder, file: &Path) -> Value {
     let output = folder.pipefill(&["pcap", file.to_str().unwrap(), "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    figures_hold(&found);
+    found
+}
+
+/// In each sentence on a flow.
+pub(crate) fn figures_hold(found: &Value) {
+    for flow in found["flows"].as_array().unwrap() {
+        let sentence = flow["verdict"].as_str().unwrap_or_default();
+        assert!(wrong_figures(sentence).is_empty(), "{:?} in {sentence}", wrong_figures(sentence));
+    }
 }
 
 #[test]

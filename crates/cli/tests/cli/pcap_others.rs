@@ -245,6 +245,7 @@ fn both_sides_of_a_nat_are_told_of_as_one_connection() {
     for (at, (time_ns, ip, more)) in limited_by_window(&windows()).into_iter().enumerate() {
         let mut inside = ethernet(&[], 0x0800, &ip);
         inside[18..20].copy_from_slice(&(at as u16 + 1).to_be_bytes());
+        inside[22] = 64;
         packets.push((time_ns + 1_000, inside.clone(), more));
         packets.push((time_ns + 201_000, behind_nat(&inside, ([203, 0, 113, 9], 61_000)), more));
     }

@@ -2,9 +2,9 @@
 //!
 //! A figure above its own bound is explained or left out.
 
-use super::waits::{waited, while_active};
-use super::{UNKNOWN, faults, limit_name, limited};
-use crate::quantity::{bytes, duration, percent, rate};
+use super::waits::{Waited, rest_by_cause, waited, while_active};
+use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
+use crate::quantity::{Kind, bytes, duration, percent, rate};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
@@ -26,8 +26,6 @@ const ABOVE_OFFER: f64 = 1.005;
 const NEARLY_ALL_OF_HOST: f64 = 0.9;
 /// A thread's wait for a CPU is told from this share of the time on.
 const WAITED: f64 = 0.05;
-/// Another limit is told from this share of the time on.
-const ALSO: f64 = 0.1;
 /// Why more than the path's rate was read.
 const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
                        the token bucket";
@@ -42,9 +40,11 @@ struct Measured {
 pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     let diagnosis = &judged.diagnosis;
     let figures = &diagnosis.figures;
-    let measured = measured(judged);
+    let (measured, waited) = (measured(judged), waited(diagnosis));
     let because = match diagnosis.limited_by {
-        _ if let Some(waited) = waited(diagnosis) => format!("{waited}; {}", measured.text),
+        _ if let Some(Waited { because, .. }) = &waited => {
+            format!("{because}; {} were measured", rate(judged.goodput_bps))
+        }
         limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
@@ -65,8 +65,12 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     let name = limit_name(diagnosis.limited_by, diagnosis.cause);
     let limit = match diagnosis.limited_by {
         LimitedBy::Unknown => format!("{}: {because}.", UNKNOWN.trim_end_matches('.')),
-        _ => limited(name, Some(diagnosis.share()), &because),
+        _ => {
+            let share = waited.as_ref().map_or_else(|| diagnosis.share(), |waited| waited.share);
+            limited(name, Some(share), &because)
+        }
     };
+    let others = if waited.is_some() { rest_by_cause(diagnosis) } else { rest(diagnosis) };
     let faults: Vec<String> = diagnosis.faults.iter().map(faults::in_words).collect();
     let testbed = if faults.is_empty() || diagnosis.limited_by == LimitedBy::Unknown {
         String::new()
@@ -74,12 +78,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         format!(" The testbed: {}.", faults.join("; "))
     };
     let shared = judged.shared().map_or_else(String::new, of_others);
-    limit
-        + &rest(diagnosis)
-        + &while_active(diagnosis, limit_name)
-        + &latency(&judged.latency)
-        + &testbed
-        + &shared
+    limit + &others + &while_active(diagnosis, limit_name) + &latency(&judged.latency) + &testbed + &shared
 }
 
 /// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.
@@ -103,8 +102,11 @@ const fn what_arrives(limit: LimitedBy) -> &'static str {
 /// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
 fn measured(judged: &JudgedFlow) -> Measured {
     let in_all = rate(judged.goodput_bps);
-    let is_all = judged.diagnosis.share() >= NEARLY_ALL;
-    match judged.diagnosis.figures.acked_bps.filter(|_| !is_all) {
+    let share = judged.diagnosis.share();
+    // What was acknowledged in that time is a part of what was in all.
+    let is_a_part =
+        |bps: &u64| share < NEARLY_ALL && *bps as f64 * share <= ABOVE * judged.goodput_bps as f64;
+    match judged.diagnosis.figures.acked_bps.filter(is_a_part) {
         Some(bps) => {
             Measured { bps, text: format!("{} were measured in that time, {in_all} in all", rate(bps)) }
         }
@@ -161,9 +163,14 @@ fn path(judged: &JudgedFlow) -> String {
                 percent(share)
             )
         }
-        // What others send is not seen.
-        true if share < FULL && judged.is_observed() => {
-            format!(": this flow fills {} of the pipe", percent(share))
+        // What others send is not seen: the two rates before it give the part.
+        true if judged.is_observed() => {
+            let part = percent((goodput_bps as f64 / possible.max(1) as f64).min(1.0));
+            if share < FULL {
+                format!(": this flow fills {part} of the pipe")
+            } else {
+                format!(": the pipe is {part} full")
+            }
         }
         true => format!(": the pipe is {} full", percent(share)),
         false => {
@@ -247,13 +254,13 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
     let Some(rtt_us) = figures.rtt_mean_us.or(figures.base_rtt_us).filter(|&us| us > 0) else {
         return measured.text.clone();
     };
-    let each = u64::try_from(u128::from(measured.bps) * u128::from(rtt_us) / 8_000_000).unwrap_or(u64::MAX);
+    let each = measured.bps as f64 * rtt_us as f64 / 8e6;
     let known = figures.flight_bytes.and_then(known_window).unwrap_or("");
     let allowed = figures.rwnd_bytes.into_iter().chain(figures.cwnd_bytes).min();
     let allows = allowed.map_or_else(String::new, |window| format!("; TCP would allow {}", bytes(window)));
     format!(
         "{} each {} = {}{known}{allows}; {}",
-        bytes(each),
+        Kind::Bytes.alone(each),
         duration(rtt_us),
         rate(measured.bps),
         measured.text
@@ -427,13 +434,9 @@ fn asked(what: &str, asked_bps: Option<u64>, goodput_bps: u64) -> String {
 
 /// The other categories that took a tenth of the time and more.
 fn rest(diagnosis: &Diagnosis) -> String {
-    let others: Vec<String> = diagnosis
-        .limited_fraction
-        .iter()
-        .filter(|&(&cause, &share)| cause != diagnosis.limited_by && share >= ALSO)
-        .map(|(cause, &share)| format!("{} {}", cause.as_str(), percent(share)))
-        .collect();
-    if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }
+    let others = diagnosis.limited_fraction.iter();
+    let others = others.filter(|&(&limit, &share)| limit != diagnosis.limited_by && share >= ALSO);
+    the_rest(others.map(|(limit, &share)| format!("{} {}", limit.as_str(), percent(share))))
 }
 
 /// What a queue that is never empty for long costs.

@@ -1,11 +1,20 @@
 //! The sentence on a direction that mostly waits, with the times that add up to its own.
 
-use crate::quantity::duration;
+use super::{ALSO, the_rest};
+use crate::quantity::{Kind, duration, percent};
 use pipefill_analysis::judge::Diagnosis;
 use pipefill_core::limit::{Cause, LimitedBy};
 
-/// Why the holder of most of the time holds it, where that is a wait that packets show; `None` where it is something else.
-pub(super) fn waited(diagnosis: &Diagnosis) -> Option<String> {
+/// A wait that packets show, where that holds most of the time.
+pub(super) struct Waited {
+    /// Its part of the time: that of this cause, which is less than that of its holder where this has others.
+    pub(super) share: f64,
+    /// Why, with its time.
+    pub(super) because: String,
+}
+
+/// Why the holder of most of the time holds it; `None` where that is no wait.
+pub(super) fn waited(diagnosis: &Diagnosis) -> Option<Waited> {
     let waits = diagnosis.figures.waits?;
     let span_us: u64 = diagnosis.time.iter().map(|held| held.us).sum();
     let its = |held: &&pipefill_analysis::judge::HeldTime| {
@@ -13,8 +22,8 @@ pub(super) fn waited(diagnosis: &Diagnosis) -> Option<String> {
     };
     let held_us = diagnosis.time.iter().find(its).map(|held| held.us)?;
     let part = format!("{} of {}", duration(held_us), duration(span_us));
-    let each = |count: u32| duration(held_us / u64::from(count.max(1)));
-    Some(match (diagnosis.limited_by, diagnosis.cause?) {
+    let each = |count: u32| Kind::Time.alone(held_us as f64 * 1e3 / f64::from(count.max(1)));
+    let because = match (diagnosis.limited_by, diagnosis.cause?) {
         (LimitedBy::App, Cause::Request) => {
             format!("for {part} the other side had asked for nothing, or was still sending its request")
         }
@@ -49,7 +58,19 @@ pub(super) fn waited(diagnosis: &Diagnosis) -> Option<String> {
             )
         }
         _ => return None,
-    })
+    };
+    Some(Waited { share: held_us as f64 / span_us.max(1) as f64, because })
+}
+
+/// The other causes that took a tenth of the time and more, also those of the same holder.
+pub(super) fn rest_by_cause(diagnosis: &Diagnosis) -> String {
+    let named = (diagnosis.limited_by, diagnosis.cause);
+    let others = diagnosis.time.iter();
+    let others = others.filter(|held| (held.limited_by, held.cause) != named && held.share >= ALSO);
+    the_rest(others.map(|held| {
+        let cause = held.cause.map_or_else(String::new, |cause| format!(" {}", cause.as_str()));
+        format!("{}{cause} {}", held.limited_by.as_str(), percent(held.share))
+    }))
 }
 
 /// What holds the active time, where that is something else.

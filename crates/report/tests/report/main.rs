@@ -1,5 +1,6 @@
 //! Findings in, text out.
 
+mod arithmetic;
 mod capture_graphs;
 mod captured;
 mod hostile;

@@ -187,7 +187,8 @@ impl<'a> Exchange<'a> {
     fn close(&mut self) {
         let (seq, place) = (self.seq(self.setup.segments), self.to_place());
         let options = stamps(self.stamp(), 9);
-        let fin = Tcp { options: options.clone(), ..Tcp::new(seq, SERVER_ISN + 1, ACK | FIN, 0) };
+        let id = self.id.wrapping_add(1).max(1);
+        let fin = Tcp { options: options.clone(), id, ..Tcp::new(seq, SERVER_ISN + 1, ACK | FIN, 0) };
         let back = Tcp { options, ..Tcp::new(SERVER_ISN + 1, seq.wrapping_add(1), ACK | FIN, 0) }.back();
         self.tell(self.now + place, &fin, None);
         self.tell(self.now + self.setup.rtt_ns - place, &back, None);

@@ -17,6 +17,7 @@ pub struct Tcp {
 pub const FIN: u8 = 1;
 pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
+pub const PSH: u8 = 8;
 pub const ACK: u8 = 16;
 /// The hosts of ports: the higher port is 192.0.2.1, the lower 198.51.100.2.
 const HOSTS: [[u8; 4]; 2] = [[192, 0, 2, 1], [198, 51, 100, 2]];
@@ -121,9 +122,9 @@ pub fn is_of_client(frame: &[u8]) -> bool {
 /// An Ethernet frame of [`Tcp`] on the other side of a NAT, where the client has this address and port; a router is between.
 pub fn behind_nat(frame: &[u8], (address, port): ([u8; 4], u16)) -> Vec<u8> {
     let mut bytes = frame.to_vec();
-    let (host, its_port) = if is_of_client(frame) { (26, 34) } else { (30, 36) };
+    let (host, its_port, ttl) = if is_of_client(frame) { (26, 34, 63) } else { (30, 36, 65) };
     bytes[host..host + 4].copy_from_slice(&address);
     bytes[its_port..its_port + 2].copy_from_slice(&port.to_be_bytes());
-    bytes[22] -= 1;
+    bytes[22] = ttl;
     bytes
 }
