@@ -151,7 +151,9 @@ impl Cutter {
     }
 
     fn with_the_past(&mut self, mut epoch: Epoch) -> Epoch {
-        self.lately.push_back((epoch.sender.unacked_peak, epoch.sender.heard_in_round_trip));
+        // Samples of packets are taken at any time between two bursts.
+        let peak = epoch.packets.map_or(epoch.sender.unacked_peak, |packets| packets.flight);
+        self.lately.push_back((peak, epoch.sender.heard_in_round_trip));
         if self.lately.len() > self.lately_kept {
             self.lately.pop_front();
             let (most, least) = self

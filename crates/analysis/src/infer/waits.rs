@@ -11,32 +11,29 @@ pub(crate) struct Wait {
     pub(crate) waiting: Waiting,
 }
 
-/// The waits of a stream with these samples, in order of time: a wait is counted when it ends, and stands before the first sample that has it.
+/// The waits of a stream with these samples, in order of time. A wait is counted when it ends: it stands before the first sample that has it, as
+/// late as those after it leave room. Each has its whole length then, since none is over another.
 pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wait> {
     let Some(all) = samples.last().map(|last| last.waits) else { return Vec::new() };
-    let kinds = || Waiting::ALL.into_iter().filter(|&waiting| counts(waiting, all, thresholds));
-    let (mut found, mut before, mut end_us) = (Vec::<Wait>::new(), Waits::default(), 0);
-    for sample in samples.iter().filter(|sample| sample.waits.total_us() > 0) {
+    let (mut found, mut next_us) = (Vec::<Wait>::new(), u64::MAX);
+    for (at, sample) in samples.iter().enumerate().rev() {
+        let before = at.checked_sub(1).map_or(Waits::default(), |before| samples[before].waits);
         let news = sample.waits.since(&before);
-        before = sample.waits;
-        let total_us: u64 = kinds().map(|waiting| news.us(waiting)).sum();
-        let mut at_us = sample.t_us.saturating_sub(total_us).max(end_us);
-        for waiting in kinds() {
-            let to_us = at_us.saturating_add(news.us(waiting)).min(sample.t_us);
-            let interval = TimeInterval { from_us: at_us, to_us };
+        for waiting in Waiting::ALL.into_iter().rev().filter(|&waiting| counts(waiting, all, thresholds)) {
+            let to_us = next_us.min(sample.t_us);
+            let interval = TimeInterval { from_us: to_us.saturating_sub(news.us(waiting)), to_us };
             if interval.length_us() == 0 {
                 continue;
             }
-            (at_us, end_us) = (to_us, to_us);
-            match found
-                .last_mut()
-                .filter(|last| last.waiting == waiting && last.interval.to_us == interval.from_us)
-            {
-                Some(last) => last.interval.to_us = to_us,
+            next_us = interval.from_us;
+            let after = found.last_mut();
+            match after.filter(|after| after.waiting == waiting && after.interval.from_us == to_us) {
+                Some(after) => after.interval.from_us = interval.from_us,
                 None => found.push(Wait { interval, waiting }),
             }
         }
     }
+    found.reverse();
     found
 }
 

@@ -72,6 +72,7 @@ pub static RULES: &[&Rule] = &[
     &cwnd::STARTUP,
     &rwnd::ARRIVES_WHOLE,
     &app::WINDOW_ARRIVES,
+    &app::ARRIVES_UNASKED,
     &app::ARRIVES_DRY,
     &pacing::ARRIVES_EVENLY,
     &sndbuf::ARRIVES_IN_BURSTS,

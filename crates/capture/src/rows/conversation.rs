@@ -20,8 +20,14 @@ const SHORT_NS: u64 = 1_000_000;
 const LONG_BESIDE: u64 = 50;
 /// An answer comes no sooner than a round trip, but for one part in so many: a tick of a clock, a shorter way.
 const ROUND_TRIP_PARTS: u64 = 10;
-/// Timers without an answer that are silence, and not one loss.
+/// Timers without an answer that are silence, and not one loss. A sender that goes on in order after so many had nothing outstanding.
 const SILENT_TIMERS: u64 = 3;
+/// Likewise one that does so for this often after a timer, since losses would leave holes.
+const PAUSES: u8 = 3;
+/// The least timer beside the round trip (`TCP_RTO_MIN`).
+const TIMER_LEAST_NS: u64 = 200_000_000;
+/// The initial window (RFC 6928, 2): as much is out without a congestion window that is used up.
+const INITIAL_SEGMENTS: u64 = 10;
 /// The first timer (RFC 6298, 2.1), microseconds.
 const FIRST_TIMER_US: u32 = 1_000_000;
 
@@ -46,9 +52,18 @@ struct Speaker {
     /// Whether something of it is not acknowledged, and how much was after its last payload.
     is_out: bool,
     out_bytes: u64,
+    /// What it sent with no pause of a round trip in between: near the receiver that is still outstanding at the sender.
+    flight_bytes: u64,
     /// When everything was acknowledged, and whether the other end delayed that.
     acked_ns: u64,
     is_ack_late: bool,
+    /// Its last payload had no PSH: the rest of what was written waits.
+    is_unfinished: bool,
+    /// Where its last segment that was not full ends, and since when that is acknowledged.
+    small_to: u64,
+    small_acked_ns: Option<u64>,
+    /// Pauses of a timer since the last sign of a loss.
+    pauses: u8,
     /// Since when nothing came back, with data outstanding.
     unanswered_ns: Option<u64>,
     /// Something was sent again since, and nothing new.
@@ -68,6 +83,7 @@ impl Conversation {
     pub(super) fn see(&mut self, connection: &Connection, event: &Event) {
         let peer = event.side.other();
         self.speakers[peer as usize].watch_window(connection, event);
+        self.speakers[peer as usize].watch_small(connection, event);
         if self.speakers[peer as usize].is_out {
             self.answered(connection, event);
         }
@@ -101,7 +117,7 @@ impl Conversation {
             let least_ns = to_end_ns(connection, event.side);
             own.is_ack_late = event.payload == 0
                 && has_room
-                && own.out_bytes <= SEGMENTS_OUT * mss
+                && own.flight_bytes <= SEGMENTS_OUT * mss
                 && age_ns >= least_ns.saturating_add(DELAYED_NS);
         } else {
             own.is_ack_late = false;
@@ -119,7 +135,14 @@ impl Conversation {
             *heard = Some((heard.map_or(now, |(first, _)| first), now));
         }
         let own = &mut self.speakers[side as usize];
-        if !own.is_out {
+        let is_in_order = event.kind == Kind::New && !event.fills_hole;
+        own.pauses = if is_in_order { own.pauses } else { 0 };
+        if own.is_held(connection, event) {
+            own.end_piece(connection);
+            own.waits.add(Waiting::Nagle, now.saturating_sub(own.last_ns.unwrap_or(now)) / 1_000);
+            own.waits.nagles = own.waits.nagles.saturating_add(1);
+            own.piece = Some((now, Waiting::Nagle));
+        } else if !own.is_out {
             own.end_wait(connection, event, begun_ns);
         }
         let half = connection.half(side);
@@ -130,15 +153,22 @@ impl Conversation {
             // A sender that has room goes on: that nothing comes back is the capture's.
             own.unanswered_ns = None;
         }
+        let is_new_flight = own.last_ns.is_none_or(|last_ns| is_round_trip(now - last_ns, full_ns(connection)));
+        own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes } + u64::from(event.payload);
         (own.last_ns, own.heard) = (Some(now), None);
         (own.is_out, own.out_bytes, own.is_ack_late) =
             (half.unacked_bytes() > 0, half.unacked_bytes(), false);
+        own.is_unfinished = is_in_order && !event.flags.has(Flags::PSH);
+        if !event.payload.is_multiple_of(half.mss_bytes().max(1)) {
+            (own.small_to, own.small_acked_ns) = (event.seq_to, None);
+        }
     }
 
     /// Payload was sent again.
     fn repeated(&mut self, connection: &Connection, event: &Event) {
         let half = connection.half(event.side);
         let own = &mut self.speakers[event.side as usize];
+        own.pauses = 0;
         if half.unacked_bytes() > 0 {
             own.is_repeating |= own.unanswered_ns.is_some();
             (own.last_ns, own.heard) = (Some(event.time_ns), None);
@@ -191,14 +221,37 @@ impl Speaker {
         }
     }
 
+    /// The other side acknowledged its last segment that was not full.
+    #[inline]
+    fn watch_small(&mut self, connection: &Connection, event: &Event) {
+        if self.small_acked_ns.is_none() && connection.half(event.side.other()).acked_to() >= self.small_to {
+            self.small_acked_ns = Some(event.time_ns);
+        }
+    }
+
+    /// It speaks, of what was written before: less than a segment that waited until the last one of that kind was acknowledged (RFC 896,
+    /// `tcp_minshall_check()`).
+    fn is_held(&self, connection: &Connection, event: &Event) -> bool {
+        let (Some(acked_ns), Some(last_ns)) = (self.small_acked_ns, self.last_ns) else { return false };
+        let own_ns = to_end_ns(connection, event.side);
+        let after_ack_ns = event.time_ns.saturating_sub(acked_ns);
+        let mss = connection.half(event.side).mss_bytes();
+        self.is_unfinished
+            && event.flags.has(Flags::PSH)
+            && event.payload < mss
+            && event.time_ns.saturating_sub(last_ns) > RELEASED_NS
+            && acked_ns.saturating_add(own_ns) > last_ns
+            && is_round_trip(after_ack_ns, own_ns)
+            && after_ack_ns <= own_ns.saturating_add(RELEASED_NS)
+            && self.flight_bytes <= INITIAL_SEGMENTS * u64::from(mss)
+    }
+
     /// It speaks, with everything before acknowledged: names what it waited for.
     fn end_wait(&mut self, connection: &Connection, event: &Event, begun_ns: u64) {
         let (now, side) = (event.time_ns, event.side);
         let from_ns = self.last_ns.unwrap_or(begun_ns);
         let own_ns = to_end_ns(connection, side);
-        let is_answered = |asked_ns: u64| {
-            now.saturating_sub(asked_ns).saturating_mul(ROUND_TRIP_PARTS) >= own_ns * (ROUND_TRIP_PARTS - 1)
-        };
+        let is_answered = |asked_ns: u64| is_round_trip(now.saturating_sub(asked_ns), own_ns);
         let belongs_to = match self.heard {
             // Sooner than anything can come from that end: it was under way already.
             Some((first, _)) if !is_answered(first) => return,
@@ -219,15 +272,18 @@ impl Speaker {
             }
             None => {
                 let after_ack_ns = now.saturating_sub(self.acked_ns.max(from_ns));
-                if self.is_ack_late && after_ack_ns <= own_ns.saturating_add(RELEASED_NS) {
+                let is_released = is_round_trip(after_ack_ns, own_ns)
+                    && after_ack_ns <= own_ns.saturating_add(RELEASED_NS);
+                if self.is_ack_late && is_released {
                     self.end_piece(connection);
                     self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)
                 } else {
-                    // Only near the sender, or where the whole path is short beside it, it shows that nothing was outstanding there.
+                    // Nothing was outstanding at the sender: near it that shows at once, elsewhere by a pause that no loss makes.
                     let idle_ns = after_ack_ns.saturating_sub(own_ns);
                     let path_ns = full_ns(connection);
                     let is_short = path_ns > 0 && path_ns < SHORT_NS && idle_ns > LONG_BESIDE * path_ns;
-                    if !(connection.near() == Some(side) && idle_ns >= path_ns || is_short) {
+                    let is_pause = event.kind == Kind::New && self.has_paused(after_ack_ns, path_ns);
+                    if !(connection.near() == Some(side) && idle_ns >= path_ns || is_short || is_pause) {
                         return;
                     }
                     self.end_piece(connection);
@@ -237,6 +293,16 @@ impl Speaker {
             }
         };
         self.piece = Some((now, belongs_to));
+    }
+
+    /// Whether it paused, where it was silent for `silent_ns` on a path with this round trip: a loss would have been repaired by then.
+    fn has_paused(&mut self, silent_ns: u64, path_ns: u64) -> bool {
+        let timer_ns = TIMER_LEAST_NS.saturating_add(path_ns);
+        if path_ns == 0 || silent_ns < timer_ns {
+            return false;
+        }
+        self.pauses = self.pauses.saturating_add(1);
+        self.pauses >= PAUSES || silent_ns >= SILENT_TIMERS * timer_ns
     }
 
     fn waited_for_late_ack(&mut self, connection: &Connection, event: &Event, us: u64) -> Waiting {
@@ -290,6 +356,11 @@ pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
 
 fn has_timed_out(now: u64, since_ns: u64, rto_us: Option<u32>) -> bool {
     now.saturating_sub(since_ns) / 1_000 > u64::from(rto_us.unwrap_or(FIRST_TIMER_US))
+}
+
+/// Whether `ns` are a round trip of `round_trip_ns`, but for the part by which that may vary.
+fn is_round_trip(ns: u64, round_trip_ns: u64) -> bool {
+    ns.saturating_mul(ROUND_TRIP_PARTS) >= round_trip_ns.saturating_mul(ROUND_TRIP_PARTS - 1)
 }
 
 /// The least time from the capture point to an end and back; 0 where it is not known.

@@ -83,6 +83,19 @@ pub(super) const WINDOW_ARRIVES: Rule = Rule {
     },
 };
 
+/// Nobody lets it go on, likewise.
+pub(super) const ARRIVES_UNASKED: Rule = Rule {
+    id: RuleId::new("app.rate.arrives_unasked"),
+    question: "Do the PSH flags show the same, while this side speaks less than once in five round trips?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        let spoken = evidence.arrivals.and_then(|arrivals| arrivals.spoken_in_round_trip);
+        spoken.is_some_and(|spoken| spoken * t.app_window_rounds.value() < 1.0)
+            && trace.at_least(t.arrival_share, packets.dry_share)
+    },
+};
+
 pub(super) const WRITES_IN_LUMPS: Rule = Rule {
     id: RuleId::new("app.writes_in_lumps"),
     question: "Does data wait that no window holds back, although the pacing rate allows much more or the kernel flags the application?",
