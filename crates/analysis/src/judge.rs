@@ -15,6 +15,7 @@ mod judging;
 mod ledger;
 mod length;
 mod packets;
+mod planned_causes;
 mod release;
 mod revisions;
 mod rule;

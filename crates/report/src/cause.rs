@@ -30,7 +30,12 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
         (LimitedBy::App, Some(Refinement::DelayedAck)) => 'd',
         (LimitedBy::App, Some(Refinement::Rate)) => 'r',
         (LimitedBy::App, _) => 'A',
+        (LimitedBy::Sndbuf, Some(Refinement::Program)) => 'b',
         (LimitedBy::Sndbuf, _) => 'B',
+        (LimitedBy::Rwnd, Some(Refinement::Unscaled)) => 'U',
+        (LimitedBy::Rwnd, Some(Refinement::Program)) => 'S',
+        (LimitedBy::Rwnd, Some(Refinement::RmemMax)) => 'M',
+        (LimitedBy::Rwnd, Some(Refinement::Autotuning)) => 'G',
         (LimitedBy::Rwnd, _) => 'W',
         (LimitedBy::Cwnd, Some(Refinement::Startup)) => 's',
         (LimitedBy::Cwnd, Some(Refinement::HystartExit)) => 'h',
@@ -62,7 +67,22 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::App, Some(Refinement::DelayedAck)) => "app delayed_ack: the other end delays an ACK",
         (LimitedBy::App, Some(Refinement::Rate)) => "app rate: it sends at its own pace",
         (LimitedBy::App, _) => "app: the sending application offers no more",
+        (LimitedBy::Sndbuf, Some(Refinement::Program)) => {
+            "sndbuf program: the send buffer that the program set"
+        }
+        (LimitedBy::Sndbuf, Some(Refinement::Maximum)) => {
+            "sndbuf maximum: the send buffer is as large as it may be"
+        }
         (LimitedBy::Sndbuf, _) => "sndbuf: the send buffer is full",
+        (LimitedBy::Rwnd, Some(Refinement::Unscaled)) => "rwnd unscaled: windows are not scaled",
+        (LimitedBy::Rwnd, Some(Refinement::Program)) => {
+            "rwnd program: the receive buffer that the program set"
+        }
+        (LimitedBy::Rwnd, Some(Refinement::RmemMax)) => "rwnd rmem_max: less than the program asked for",
+        (LimitedBy::Rwnd, Some(Refinement::Maximum)) => {
+            "rwnd maximum: the receive buffer is as large as it may be"
+        }
+        (LimitedBy::Rwnd, Some(Refinement::Autotuning)) => "rwnd autotuning: the receive buffer still grows",
         (LimitedBy::Rwnd, _) => "rwnd: the receiver's window is used up",
         (LimitedBy::Cwnd, Some(Refinement::Startup)) => "cwnd: slow start, not there yet",
         (LimitedBy::Cwnd, Some(Refinement::HystartExit)) => "cwnd: slow start ended early, it grows slowly",
@@ -91,13 +111,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn a_letter_has_one_meaning() {
-        let mut meanings: BTreeMap<char, &str> = BTreeMap::new();
+    fn a_letter_is_that_of_one_holder() {
+        let mut holders: BTreeMap<char, LimitedBy> = BTreeMap::new();
         for &limited_by in LimitedBy::ALL {
             let refinements = Refinement::ALL.iter().copied().map(Some).chain([None]);
             for cause in refinements.map(|refinement| (limited_by, refinement)) {
-                let before = meanings.insert(letter(cause), meaning(cause));
-                assert!(before.is_none_or(|before| before == meaning(cause)), "{cause:?}");
+                let before = holders.insert(letter(cause), limited_by);
+                assert!(before.is_none_or(|before| before == limited_by), "{cause:?}");
+                assert!(meaning(cause).starts_with(limited_by.as_str()), "{cause:?}");
             }
         }
     }

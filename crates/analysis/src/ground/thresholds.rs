@@ -397,6 +397,8 @@ thresholds! {
     app_window_even: Judge, Share = 0.10, Source::Catalogue;
     /// … and the other side, which opens it, speaks at least so often in a round trip.
     app_window_credits: Judge, Count = 1.0, Source::Catalogue;
+    /// A buffer that grows by itself is as large as it may be from this part of its maximum on.
+    buffer_is_largest: Judge, Share = 0.80, Source::Kernel("tcp_rcv_space_adjust()");
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
 }

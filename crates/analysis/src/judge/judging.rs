@@ -7,6 +7,7 @@ use super::figures::HolderFigures;
 use super::flow_ledger::{FlowLedger, span};
 use super::ledger::{FinishedLedger, Holding, JudgedSpan, Ledger, LedgerSums};
 use super::packets::arriving;
+use super::planned_causes;
 use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
@@ -25,7 +26,7 @@ use crate::infer::socket_events::{SocketEvents, together};
 use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
-use pipefill_core::cell::{FlowSpec, Protocol};
+use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, SenderEvidence};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
@@ -56,6 +57,8 @@ struct JudgedFlow<'a> {
 /// One TCP stream on the way from samples to its ledger.
 struct JudgedStream<'a> {
     stream: AskedStream<'a>,
+    /// The scenario that describes it; `None` where none does.
+    plan: Option<&'a CellSpec>,
     /// Position of its flow in [`Diagnosing::flows`].
     place: usize,
     measured: TimeInterval,
@@ -107,6 +110,7 @@ impl<'a> Diagnosing<'a> {
                 let (life, measured) = (interval::life(summary), run.measured(summary));
                 JudgedStream {
                     stream: AskedStream { flow_index: summary.flow, flow, summary },
+                    plan: run.plan,
                     place,
                     measured,
                     cutter: Cutter::new(life, thresholds),
@@ -503,7 +507,10 @@ impl<'a> JudgedStream<'a> {
         let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
         let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
-        let cause = cause.map(Cause::from).or(decision.and_then(|decision| decision.rule.cause()));
+        let asked = self
+            .plan
+            .and_then(|plan| planned_causes::cause(limited_by, evidence, plan, self.stream.flow, thresholds));
+        let cause = cause.map(Cause::from).or(decision.and_then(|decision| decision.rule.cause())).or(asked);
         let holding = Holding { limited_by, cause, rule };
         let has_losses = evidence.sender.as_ref().is_some_and(SenderEvidence::has_losses);
         let mut losses = has_losses.then(|| self.refiner.recurred());

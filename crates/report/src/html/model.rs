@@ -13,7 +13,7 @@ use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::RunMetrics;
 use pipefill_analysis::findings::series::{Quantity, RunSeries};
 use pipefill_core::cell::CellSpec;
-use pipefill_core::limit::CwndCause;
+use pipefill_core::limit::Cause;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -148,7 +148,7 @@ impl Run {
             limits: limiters::over_time(metrics, series)
                 .into_iter()
                 .map(|span| {
-                    let why = span.cwnd_cause.map(CwndCause::as_str);
+                    let why = span.cause.or(span.cwnd_cause.map(Cause::from)).map(Cause::as_str);
                     (span.stream, since(span.from_us), since(span.to_us), span.limited_by.as_str(), why)
                 })
                 .collect(),
