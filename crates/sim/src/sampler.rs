@@ -34,6 +34,8 @@ pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkE
         let number = stream.number;
         match &mut stream.transport {
             Transport::Tcp(tcp) => {
+                // A row does not say which end it is of, and means the sender's.
+                tcp.ends[RECEIVER].sender.trace.finished().for_each(drop);
                 let mut rows =
                     tcp.ends[SENDER].sender.trace.finished().map(|row| Retransmit { stream: number, ..row });
                 rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
