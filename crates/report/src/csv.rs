@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 84] = [
+const FIELDS: [&str; 87] = [
     "/backend",
     "/runs",
     "/valid",
@@ -44,6 +44,9 @@ const FIELDS: [&str; 84] = [
     "/cwnd_cause",
     "/active_limited_by",
     "/active_cause",
+    "/active_bps",
+    "/setup_us",
+    "/data_us",
     "/span_us",
     "/rule",
     "/margin",
@@ -168,7 +171,7 @@ fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, CsvError> {
 }
 
 /// The scalar fields of a flow of a capture, in the order of the columns.
-const CAPTURED_FIELDS: [&str; 29] = [
+const CAPTURED_FIELDS: [&str; 31] = [
     "/src",
     "/dst",
     "/packets",
@@ -189,6 +192,8 @@ const CAPTURED_FIELDS: [&str; 29] = [
     "/cwnd_cause",
     "/active_limited_by",
     "/active_cause",
+    "/active_bps",
+    "/setup_us",
     "/rule",
     "/margin",
     "/vantage",
