@@ -52,7 +52,7 @@ struct Speaker {
     /// Whether something of it is not acknowledged, and how much was after its last payload.
     is_out: bool,
     out_bytes: u64,
-    /// What it sent with no pause of a round trip in between: near the receiver that is still outstanding at the sender.
+    /// What it sent with no pause of a round trip in between: far from the sender that may still be outstanding there.
     flight_bytes: u64,
     /// When everything was acknowledged, and whether the other end delayed that.
     acked_ns: u64,
@@ -115,9 +115,11 @@ impl Conversation {
                 .window_bytes()
                 .is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
             let least_ns = to_end_ns(connection, event.side);
+            let is_far = to_end_ns(connection, peer) >= SHORT_NS;
+            let out_bytes = if is_far { own.flight_bytes } else { own.out_bytes };
             own.is_ack_late = event.payload == 0
                 && has_room
-                && own.flight_bytes <= SEGMENTS_OUT * mss
+                && out_bytes <= SEGMENTS_OUT * mss
                 && age_ns >= least_ns.saturating_add(DELAYED_NS);
         } else {
             own.is_ack_late = false;

@@ -67,6 +67,8 @@ pub struct Half {
     stamp: u32,
     stamp_ns: u64,
     waits_for_echo: bool,
+    /// The last timestamp: a second segment with it may not be the one that is echoed.
+    last_stamp: u32,
     /// The shortest time from one of its packets to an answer.
     answer_us: Option<u32>,
     last_answer_us: Option<u32>,
@@ -256,7 +258,9 @@ impl Half {
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
     #[inline]
     pub(super) fn stamp(&mut self, now: u64, tsval: u32) {
-        if !self.waits_for_echo && tsval != self.stamp {
+        let is_first = tsval != self.last_stamp && tsval != self.stamp;
+        self.last_stamp = tsval;
+        if !self.waits_for_echo && is_first {
             (self.stamp, self.stamp_ns, self.waits_for_echo) = (tsval, now, true);
         }
     }
@@ -556,5 +560,22 @@ impl Half {
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
         self.sender.as_deref().map_or(0, Sender::memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tick of 1 ms has several segments, and a round trip takes 2 ms.
+    #[test]
+    fn an_echo_is_timed_from_the_first_segment_with_its_timestamp() {
+        let mut half = Half::default();
+        half.stamp(0, 1);
+        half.stamp(1_500_000, 2);
+        half.echoed(2_000_000, 1);
+        half.stamp(2_100_000, 2);
+        half.echoed(3_500_000, 2);
+        assert_eq!(half.answer_us(), Some(2_000));
     }
 }
