@@ -155,7 +155,8 @@ impl Conversation {
             // A sender that has room goes on: that nothing comes back is the capture's.
             own.unanswered_ns = None;
         }
-        let is_new_flight = own.last_ns.is_none_or(|last_ns| is_round_trip(now - last_ns, full_ns(connection)));
+        let is_new_flight =
+            own.last_ns.is_none_or(|last_ns| is_round_trip(now - last_ns, full_ns(connection)));
         own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes } + u64::from(event.payload);
         (own.last_ns, own.heard) = (Some(now), None);
         (own.is_out, own.out_bytes, own.is_ack_late) =
@@ -274,8 +275,8 @@ impl Speaker {
             }
             None => {
                 let after_ack_ns = now.saturating_sub(self.acked_ns.max(from_ns));
-                let is_released = is_round_trip(after_ack_ns, own_ns)
-                    && after_ack_ns <= own_ns.saturating_add(RELEASED_NS);
+                let is_released =
+                    is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(RELEASED_NS);
                 if self.is_ack_late && is_released {
                     self.end_piece(connection);
                     self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)
