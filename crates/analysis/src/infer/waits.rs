@@ -41,3 +41,28 @@ pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wa
 fn counts(waiting: Waiting, all: Waits, thresholds: &Thresholds) -> bool {
     waiting != Waiting::DelayedAck || f64::from(all.delayed_acks) >= thresholds.delayed_acks.value()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+
+    /// A message waits for an ACK that comes after 73 ms, and its answer takes 30 ms: a sample has each wait up to 73 ms late.
+    #[test]
+    fn a_wait_that_is_counted_late_keeps_its_length() {
+        let sample = |t_ms: u64, nagle_ms: u64, turns_ms: u64| PacketSample {
+            t_us: t_ms * 1_000,
+            waits: Waits { nagle_us: nagle_ms * 1_000, turns_us: turns_ms * 1_000, ..Waits::default() },
+            ..PacketSample::default()
+        };
+        let samples = [sample(0, 0, 0), sample(103, 73, 0), sample(176, 73, 30), sample(206, 146, 30)];
+        let found = waits(&samples, &STANDARD);
+        let length_us = |waiting: Waiting| {
+            let its = found.iter().filter(|wait| wait.waiting == waiting);
+            its.map(|wait| wait.interval.length_us()).sum::<u64>()
+        };
+        assert_eq!((length_us(Waiting::Nagle), length_us(Waiting::Turns)), (146_000, 30_000), "{found:?}");
+        assert!(found.windows(2).all(|two| two[0].interval.to_us <= two[1].interval.from_us), "{found:?}");
+        assert_eq!(found.last().map(|wait| wait.interval.to_us), Some(206_000));
+    }
+}

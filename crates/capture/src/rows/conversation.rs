@@ -6,13 +6,14 @@
 use crate::headers::Flags;
 use crate::tcp::{Connection, Event, Kind, Side};
 use pipefill_core::record::{Waiting, Waits};
+use std::num::NonZeroU64;
 
 /// An ACK that comes so much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
 const DELAYED_NS: u64 = 20_000_000;
 /// What follows an ACK within this time, and the round trip to its sender, was held back by it.
 const RELEASED_NS: u64 = 1_000_000;
 /// A delayed ACK waits for a second segment (RFC 5681, 4.2).
-const SEGMENTS_OUT: u64 = 2;
+const SEGMENTS_OUT: u32 = 2;
 /// Payload of a window update of SSH, a WINDOW_UPDATE or a PING of HTTP/2: no turn while other data is outstanding.
 const REMARK_BYTES: u32 = 100;
 /// A round trip of a local network, and how much longer an idle time is that no place of the capture makes.
@@ -27,7 +28,7 @@ const PAUSES: u8 = 3;
 /// The least timer beside the round trip (`TCP_RTO_MIN`).
 const TIMER_LEAST_NS: u64 = 200_000_000;
 /// The initial window (RFC 6928, 2): as much is out without a congestion window that is used up.
-const INITIAL_SEGMENTS: u64 = 10;
+const INITIAL_SEGMENTS: u32 = 10;
 /// The first timer (RFC 6298, 2.1), microseconds.
 const FIRST_TIMER_US: u32 = 1_000_000;
 
@@ -51,17 +52,17 @@ struct Speaker {
     heard: Option<(u64, u64)>,
     /// Whether something of it is not acknowledged, and how much was after its last payload.
     is_out: bool,
-    out_bytes: u64,
-    /// What it sent with no pause of a round trip in between: near the receiver that is still outstanding at the sender.
-    flight_bytes: u64,
+    out_bytes: u32,
+    /// What it sent with no pause of a round trip in between: far from the sender that may still be outstanding there.
+    flight_bytes: u32,
     /// When everything was acknowledged, and whether the other end delayed that.
     acked_ns: u64,
     is_ack_late: bool,
     /// Its last payload had no PSH: the rest of what was written waits.
     is_unfinished: bool,
-    /// Where its last segment that was not full ends, and since when that is acknowledged.
-    small_to: u64,
-    small_acked_ns: Option<u64>,
+    /// Where its last segment that was not full ends, until that is acknowledged; and when the one before it was.
+    small_to: Option<NonZeroU64>,
+    small_acked_ns: u64,
     /// Pauses of a timer since the last sign of a loss.
     pauses: u8,
     /// Since when nothing came back, with data outstanding.
@@ -100,7 +101,7 @@ impl Conversation {
         let half = connection.half(peer);
         let own = &mut self.speakers[peer as usize];
         // Where all had arrived, not only what was sent again, ACKs were lost: that is no silence.
-        if half.unacked_bytes() == 0 && own.out_bytes > u64::from(half.mss_bytes()) {
+        if half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes() {
             own.is_repeating = false;
         }
         own.end_silence(event.time_ns, half.rto_us());
@@ -109,15 +110,15 @@ impl Conversation {
         }
         let age_ns = event.time_ns.saturating_sub(own.last_ns.unwrap_or(event.time_ns));
         if age_ns >= DELAYED_NS {
-            let mss = u64::from(half.mss_bytes());
-            let has_room = connection
-                .half(event.side)
-                .window_bytes()
-                .is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
+            let few_bytes = SEGMENTS_OUT * half.mss_bytes();
+            let has_room =
+                connection.half(event.side).window_bytes().is_none_or(|window| window >= few_bytes);
             let least_ns = to_end_ns(connection, event.side);
+            let is_far = to_end_ns(connection, peer) >= SHORT_NS;
+            let out_bytes = if is_far { own.flight_bytes } else { own.out_bytes };
             own.is_ack_late = event.payload == 0
                 && has_room
-                && own.flight_bytes <= SEGMENTS_OUT * mss
+                && out_bytes <= few_bytes
                 && age_ns >= least_ns.saturating_add(DELAYED_NS);
         } else {
             own.is_ack_late = false;
@@ -154,14 +155,15 @@ impl Conversation {
             own.unanswered_ns = None;
         }
         let is_new_flight =
-            own.last_ns.is_none_or(|last_ns| is_round_trip(now - last_ns, full_ns(connection)));
-        own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes } + u64::from(event.payload);
+            own.last_ns.is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));
+        own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes }.saturating_add(event.payload);
         (own.last_ns, own.heard) = (Some(now), None);
-        (own.is_out, own.out_bytes, own.is_ack_late) =
-            (half.unacked_bytes() > 0, half.unacked_bytes(), false);
+        let out_bytes = half.unacked_bytes();
+        (own.is_out, own.is_ack_late) = (out_bytes > 0, false);
+        own.out_bytes = u32::try_from(out_bytes).unwrap_or(u32::MAX);
         own.is_unfinished = is_in_order && !event.flags.has(Flags::PSH);
         if !event.payload.is_multiple_of(half.mss_bytes().max(1)) {
-            (own.small_to, own.small_acked_ns) = (event.seq_to, None);
+            own.small_to = NonZeroU64::new(event.seq_to);
         }
     }
 
@@ -225,15 +227,17 @@ impl Speaker {
     /// The other side acknowledged its last segment that was not full.
     #[inline]
     fn watch_small(&mut self, connection: &Connection, event: &Event) {
-        if self.small_acked_ns.is_none() && connection.half(event.side.other()).acked_to() >= self.small_to {
-            self.small_acked_ns = Some(event.time_ns);
+        let Some(small_to) = self.small_to else { return };
+        if connection.half(event.side.other()).acked_to() >= small_to.get() {
+            (self.small_to, self.small_acked_ns) = (None, event.time_ns);
         }
     }
 
     /// It speaks, of what was written before: less than a segment that waited until the last one of that kind was acknowledged (RFC 896,
     /// `tcp_minshall_check()`).
     fn is_held(&self, connection: &Connection, event: &Event) -> bool {
-        let (Some(acked_ns), Some(last_ns)) = (self.small_acked_ns, self.last_ns) else { return false };
+        let (None, Some(last_ns)) = (self.small_to, self.last_ns) else { return false };
+        let acked_ns = self.small_acked_ns;
         let own_ns = to_end_ns(connection, event.side);
         let after_ack_ns = event.time_ns.saturating_sub(acked_ns);
         let mss = connection.half(event.side).mss_bytes();
@@ -244,7 +248,7 @@ impl Speaker {
             && acked_ns.saturating_add(own_ns) > last_ns
             && is_round_trip(after_ack_ns, own_ns)
             && after_ack_ns <= own_ns.saturating_add(RELEASED_NS)
-            && self.flight_bytes <= INITIAL_SEGMENTS * u64::from(mss)
+            && self.flight_bytes <= INITIAL_SEGMENTS * mss
     }
 
     /// It speaks, with everything before acknowledged: names what it waited for.

@@ -67,9 +67,10 @@ pub struct Half {
     stamp: u32,
     stamp_ns: u64,
     waits_for_echo: bool,
-    /// The shortest time from one of its packets to an answer.
-    answer_us: Option<u32>,
-    last_answer_us: Option<u32>,
+    /// The last timestamp's lower half: a second segment with it may not be the one that is echoed.
+    last_stamp: u16,
+    /// The shortest time from one of its packets to an answer, and the last.
+    answers_us: Option<(u32, u32)>,
     pub(super) sender: Option<Box<Sender>>,
 }
 
@@ -256,7 +257,9 @@ impl Half {
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
     #[inline]
     pub(super) fn stamp(&mut self, now: u64, tsval: u32) {
-        if !self.waits_for_echo && tsval != self.stamp {
+        let is_first = tsval as u16 != self.last_stamp && tsval != self.stamp;
+        self.last_stamp = tsval as u16;
+        if !self.waits_for_echo && is_first {
             (self.stamp, self.stamp_ns, self.waits_for_echo) = (tsval, now, true);
         }
     }
@@ -276,8 +279,7 @@ impl Half {
     /// An answer came `us` after the packet that it answers.
     #[inline]
     pub(super) fn answered(&mut self, us: u32) {
-        self.answer_us = Some(self.answer_us.map_or(us, |least| least.min(us)));
-        self.last_answer_us = Some(us);
+        self.answers_us = Some((self.answers_us.map_or(us, |(least, _)| least.min(us)), us));
     }
 
     /// An ACK for this direction's data.
@@ -408,13 +410,13 @@ impl Half {
     }
 
     /// The shortest time from the capture point to the other end and back, by ACKs and echoed timestamps.
-    pub const fn answer_us(&self) -> Option<u32> {
-        self.answer_us
+    pub fn answer_us(&self) -> Option<u32> {
+        self.answers_us.map(|(least, _)| least)
     }
 
     /// The last such time: longer where the other end had nothing to answer with.
-    pub const fn last_answer_us(&self) -> Option<u32> {
-        self.last_answer_us
+    pub fn last_answer_us(&self) -> Option<u32> {
+        self.answers_us.map(|(_, last)| last)
     }
 
     /// `snd_nxt − snd_una`: sent and not acknowledged, bytes.
@@ -551,5 +553,22 @@ impl Half {
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
         self.sender.as_deref().map_or(0, Sender::memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tick of 1 ms has several segments, and a round trip takes 2 ms.
+    #[test]
+    fn an_echo_is_timed_from_the_first_segment_with_its_timestamp() {
+        let mut half = Half::default();
+        half.stamp(0, 1);
+        half.stamp(1_500_000, 2);
+        half.echoed(2_000_000, 1);
+        half.stamp(2_100_000, 2);
+        half.echoed(3_500_000, 2);
+        assert_eq!(half.answer_us(), Some(2_000));
     }
 }

@@ -78,6 +78,12 @@ impl Talk {
         sampling.finish().0.remove(0)
     }
 
+    /// What the server waited for.
+    fn waits_of_server(self) -> Waits {
+        let [_, server] = self.waits();
+        server
+    }
+
     /// What the client and the server waited for.
     fn waits(self) -> [Waits; 2] {
         let watched = self.watched();
@@ -151,20 +157,85 @@ fn a_remark_while_data_is_outstanding_is_no_turn() {
 /// A sender that keeps two segments out waits for the timer of the other end's ACK.
 #[test]
 fn delayed_acks_and_nagle_are_told_apart_by_what_follows() {
-    let waits = |payload: u32| {
-        let mut talk = Talk::open(At::Server);
-        let mut us = 200_000;
-        for _ in 0..6 {
+    for at in [At::Client, At::Server] {
+        let waits = |payload: u32| delayed(at, payload, 1).waits_of_server();
+        let full = waits(MSS);
+        assert_eq!((full.delayed_acks, full.nagles, full.delayed_ack_us), (5, 0, 5 * 120_010));
+        let small = waits(300);
+        assert_eq!((small.delayed_acks, small.nagles, small.nagle_us), (0, 5, 5 * 120_010));
+    }
+}
+
+/// The server sends `count` times `payload` at once, six times, when the delayed ACK of the last one has come; the others are acknowledged in pairs.
+fn delayed(at: At, payload: u32, count: u32) -> Talk {
+    let mut talk = Talk::open(at);
+    let mut us = 200_000;
+    for _ in 0..6 {
+        for n in 1..=count {
             talk.say(false, us, payload);
-            talk.ack(true, us + 2 * HALF_US + 40_000, 60_000);
-            us += 2 * HALF_US + 40_010;
+            if n.is_multiple_of(2) {
+                talk.ack(true, us + 2 * HALF_US, 60_000);
+            }
         }
-        talk.waits()[1]
+        talk.ack(true, us + 2 * HALF_US + 40_000, 60_000);
+        us += 2 * HALF_US + 40_010;
+    }
+    talk
+}
+
+/// Near the receiver only the end of a burst is unacknowledged; at the sender all of it was.
+#[test]
+fn the_late_ack_of_a_bursts_end_is_no_delayed_ack() {
+    for at in [At::Client, At::Server] {
+        let waits = delayed(at, MSS, 21).waits_of_server();
+        assert_eq!((waits.delayed_acks, waits.delayed_ack_us), (0, 0));
+    }
+}
+
+/// Responses of a segment and 600 B, two of them asked for at once: the end of each waits for the ACK of the one before, which a request brings.
+#[test]
+fn the_end_of_a_response_waits_for_the_ack_of_the_one_before() {
+    for at in [At::Client, At::Server] {
+        let mut talk = Talk::open(at);
+        for round in 0..6 {
+            let us = 200_000 + u64::from(round) * (2 * HALF_US + 100);
+            talk.say(true, us, 200);
+            let acked = 5_001 + round * (600 + MSS);
+            let (_, last) = talk.packets.last_mut().expect("a packet");
+            last.ack = if round == 0 { 5_001 } else { acked - MSS };
+            talk.say(false, us + 20, 600);
+            talk.say(false, us + 60, MSS);
+        }
+        let server = talk.waits_of_server();
+        assert_eq!((server.nagles, server.turns), (5, 1), "{server:?}");
+        assert!(server.nagle_us > 5 * (2 * HALF_US - 100), "{server:?}");
+    }
+}
+
+/// Bursts of 10 kB, seen at the receiver: the third pause in a row, or a pause of three timers, is no loss.
+#[test]
+fn pauses_after_which_a_sender_goes_on_in_order_are_its_own() {
+    let rate_us = |pause_us: u64, count: u64, has_losses: bool| {
+        let mut talk = Talk::open(At::Client);
+        for burst in 0..count {
+            let us = 200_000 + burst * pause_us;
+            for n in 0..7 {
+                talk.say(false, us + n * 100, MSS);
+            }
+            if has_losses {
+                // The fourth is lost and comes again.
+                let lost = talk.packets.remove(talk.packets.len() - 4);
+                talk.packets.push((lost.0 + 2 * HALF_US, lost.1));
+            }
+            talk.ack(true, us + 4 * HALF_US + 700, 60_000);
+        }
+        talk.waits_of_server().rate_us
     };
-    let full = waits(MSS);
-    assert_eq!((full.delayed_acks, full.nagles, full.delayed_ack_us), (5, 0, 5 * 120_010));
-    let small = waits(300);
-    assert_eq!((small.delayed_acks, small.nagles, small.nagle_us), (0, 5, 5 * 120_010));
+    let idle_us = |pause_us: u64| pause_us - 4 * HALF_US - 700;
+    assert_eq!(rate_us(500_000, 9, false) / idle_us(500_000), 6);
+    assert_eq!(rate_us(500_000, 3, false), 0, "two losses of a whole burst make such pauses");
+    assert_eq!(rate_us(500_000, 9, true), 0, "there are losses");
+    assert!(rate_us(1_500_000, 2, false) > 1_000_000, "three timers would have ended");
 }
 
 #[test]

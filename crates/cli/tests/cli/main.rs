@@ -8,6 +8,7 @@ mod clocks_set;
 mod commands;
 mod company;
 mod compare;
+mod conversations;
 mod damaged_records;
 mod examples;
 mod explained;
