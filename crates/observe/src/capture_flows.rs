@@ -159,9 +159,9 @@ fn setup_us(one: &Watched) -> Option<u64> {
     if halves.iter().any(|half| half.has_unknown_span()) {
         return None;
     }
-    let syn = one.connection.opening(Side::A)?;
+    one.connection.opening(Side::A)?;
     let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
-    Some(first_ns.saturating_sub(syn.first_ns) / 1_000)
+    Some(first_ns.saturating_sub(one.connection.first_ns()) / 1_000)
 }
 
 /// What the packets say, without a verdict.

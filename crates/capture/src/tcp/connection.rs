@@ -130,7 +130,7 @@ impl Connection {
     pub(super) fn take_opening(&mut self, segment: &Segment, side: Side) {
         if segment.flags.has(Flags::SYN) {
             let own = &mut self.openings[side as usize];
-            *own = Some(Opening::of(segment, *own));
+            *own = Some(Opening::of(segment, *own, segment.time_ns.saturating_sub(self.last_ns)));
         }
         if let Some(mptcp) = segment.options.mptcp {
             self.mptcp.get_or_insert_default()[side as usize] = Some(mptcp);

@@ -27,9 +27,7 @@ pub struct Opening {
     pub has_timestamps: bool,
     /// The order of its options.
     pub layout: Layout,
-    /// When the first one passed, and how often it did: copies that a timer sent again are in it.
-    pub first_ns: u64,
-    /// See [`Self::first_ns`].
+    /// How often it was sent by a timer, the first time included.
     pub sent: u8,
     ecn_bits: u8,
 }
@@ -55,15 +53,14 @@ mod bits {
 }
 
 impl Opening {
-    /// Of `segment`, a SYN.
-    pub(super) fn of(segment: &Segment, before: Option<Self>) -> Self {
+    /// Of `segment`, a SYN, `quiet_ns` after the packet before it; `before` is what the same side sent already.
+    pub(super) fn of(segment: &Segment, before: Option<Self>, quiet_ns: u64) -> Self {
         let (flags, options) = (segment.flags, &segment.options);
         let ae = u8::from(segment.has_ae) << 2;
-        let (first_ns, sent) = before.map_or((segment.time_ns, 0), |before| (before.first_ns, before.sent));
-        let is_again = sent > 0 && segment.time_ns.saturating_sub(first_ns) < LEAST_TIMER_NS;
+        let sent = before.map_or(0, |before| before.sent);
+        let is_copy = sent > 0 && quiet_ns < LEAST_TIMER_NS;
         Self {
-            first_ns,
-            sent: if is_again { sent } else { sent.saturating_add(1) },
+            sent: if is_copy { sent } else { sent.saturating_add(1) },
             hops: segment.hops,
             dont_fragment: segment.dont_fragment || segment.is_v6,
             is_answer: flags.has(Flags::ACK),

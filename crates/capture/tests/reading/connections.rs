@@ -311,6 +311,10 @@ fn ports_are_used_again() {
     // The same SYN again is a retransmission, after a while.
     assert_eq!(script.at(1_040_000, &Tcp::new(9000, 0, SYN, 0)).kind, Kind::RtoRetransmit);
     assert_eq!((script.state().id(), script.state().half(Side::A).retransmits()), (1, 1));
+    // What a capture has twice is no timer's.
+    script.again(1_040_020, &Tcp::new(9000, 0, SYN, 0));
+    assert_eq!(script.state().opening(Side::A).map(|syn| syn.sent), Some(2));
+    assert_eq!(script.state().first_ns(), 1_040_000_000, "the setup begins with the first");
     assert_eq!(script.at(1_050_000, &Tcp::new(501, 9001, RST | ACK, 0).back()).kind, Kind::Reset);
     assert!(script.state().is_reset());
 }

@@ -261,3 +261,23 @@ fn both_sides_of_a_nat_are_told_of_as_one_connection() {
         "192.0.2.1:40000 <-> 198.51.100.2:80 and 203.0.113.9:61000 <-> 198.51.100.2:80 are one connection on both sides of a NAT"
     ));
 }
+
+/// A SYN that is lost is sent again after three seconds (RFC 6298, 2.1 has one second; older stacks three).
+#[test]
+fn the_setup_begins_with_the_first_syn_and_syns_that_were_lost_are_told() {
+    let folder = Folder::new();
+    let later = limited_by_window(&windows())
+        .into_iter()
+        .map(|(time_ns, bytes, payload)| (time_ns + 3_000 * MS, bytes, payload));
+    let (_, syn, payload) = limited_by_window(&windows()).swap_remove(0);
+    let packets: Vec<(u64, Vec<u8>, u32)> = std::iter::once((0, syn, payload)).chain(later).collect();
+    let file = write(&folder, "setup.pcap", 101, &packets);
+    let found = told(&folder, &file);
+    assert_eq!(found["flows"][0]["setup_us"], 3_101_000);
+    assert!(found["flows"][0]["active_bps"].as_u64() > Some(0));
+    let text = text(&folder, &file);
+    assert!(
+        text.contains("Setup: the SYN was sent 2 times, and 3.10 s passed before the first data."),
+        "{text}"
+    );
+}
