@@ -133,7 +133,7 @@ pub enum Reason {
     PathIsFull,
     /// The application offers no more.
     ApplicationOffersNoMore,
-    /// A window of the application lets so many bytes out in a round trip; ten times as many would give so much.
+    /// A window of the application limits what goes out in a round trip: its size, and the rate that ten times that size gives.
     ApplicationWindow {
         /// Of one stream.
         bytes: u64,

@@ -381,17 +381,17 @@ thresholds! {
     turns_overlap: Infer, Times = 1.05, Source::Catalogue;
     /// What the other side says meanwhile is no request where it has no more payload than this: window updates of SSH and HTTP/2, pings.
     remark_bytes: Infer, Bytes = 100.0, Source::Catalogue;
-    /// An ACK that comes so much later than the least round trip was delayed.
+    /// An ACK that comes this much later than the least round trip was delayed.
     late_ack_us: Infer, Microseconds = 20_000.0, Source::Rfc("1122, 4.2.3.2");
-    /// Who is silent for longer than a timer, and goes on in order, so often, had nothing outstanding …
+    /// A sender that is this often silent for longer than a timer, and goes on in order, had nothing outstanding …
     pauses_fewest: Infer, Count = 3.0, Source::Catalogue;
     /// … and a timer runs at least for this beside the round trip.
     timer_least_us: Infer, Microseconds = 200_000.0, Source::Kernel("TCP_RTO_MIN");
     /// A flight of at most this many segments takes no time beside a round trip.
     initial_window: Infer, Count = 10.0, Source::Rfc("6928, 2");
-    /// Less than a segment that waits for so long is held back by an ACK: a jiffy.
+    /// Less than a segment that waits this long is held back by an ACK: a jiffy.
     held_us: Infer, Microseconds = 4_000.0, Source::Kernel("tcp_nagle_check(), HZ = 250");
-    /// A window of the application lets out the same in each of so many intervals of at least a round trip …
+    /// A window of the application lets out the same amount in each of this number of intervals of at least a round trip …
     app_window_rounds: Infer, Count = 5.0, Source::Catalogue;
     /// … but for this part …
     app_window_even: Judge, Share = 0.10, Source::Catalogue;

@@ -5,7 +5,7 @@
 
 use super::waits::Wait;
 use crate::ground::interval::TimeInterval;
-use crate::ground::thresholds::{PATIENCE_US, TURNS_INTERVAL_US, Thresholds};
+use crate::ground::thresholds::{PACKET_SAMPLES_MAX, PATIENCE_US, TURNS_INTERVAL_US, Thresholds};
 use pipefill_core::record::{StreamEnd, TcpSample, Waiting, Waits};
 
 /// What a sample shows of the conversation. *Own* is the end whose socket it is.
@@ -36,7 +36,7 @@ struct TurnSample {
 
 /// Times of an interval, microseconds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Shares {
+struct TurnTimes {
     from_us: u64,
     sent: u32,
     heard: u32,
@@ -64,7 +64,7 @@ pub(crate) struct SocketTurns<'a> {
     thresholds: &'a Thresholds,
     end: StreamEnd,
     last: Option<TurnSample>,
-    interval: Shares,
+    interval: TurnTimes,
     /// Time with nothing outstanding that the counter, which moves in jiffies, has not shown yet; negative where it showed too much.
     idle_ahead_us: i64,
     /// A silence that may become a pause of the one who asks.
@@ -85,6 +85,9 @@ pub(crate) struct SocketTurns<'a> {
     heard: u32,
     waits: Waits,
     found: Vec<Wait>,
+    /// The shortest interval: near the receiver, whose waits are kept to the end, it doubles where there are many.
+    least_us: u64,
+    kept: usize,
 }
 
 impl<'a> SocketTurns<'a> {
@@ -94,7 +97,7 @@ impl<'a> SocketTurns<'a> {
             thresholds,
             end,
             last: None,
-            interval: Shares::default(),
+            interval: TurnTimes::default(),
             idle_ahead_us: 0,
             silence_us: 0,
             owed_us: 0,
@@ -108,27 +111,34 @@ impl<'a> SocketTurns<'a> {
             heard: 0,
             waits: Waits::default(),
             found: Vec::new(),
+            least_us: TURNS_INTERVAL_US,
+            kept: PACKET_SAMPLES_MAX,
         }
     }
 
     /// Takes the next sample, in order of time. Samples without the ages of payload (records of 0.1) show no turns.
     pub(crate) fn see(&mut self, row: &TcpSample) {
         let Some(now) = TurnSample::of(row, self.thresholds) else { return };
-        let Some(before) = self.last.replace(now) else {
-            self.interval = Shares { from_us: now.t_us, ..Shares::default() };
+        let Some(before) = self.last.filter(|before| before.t_us <= now.t_us) else {
+            self.last = Some(now);
+            self.interval = TurnTimes { from_us: now.t_us, ..TurnTimes::default() };
             return;
         };
+        self.last = Some(now);
         let interval = &mut self.interval;
-        interval.sent += now.sent.wrapping_sub(before.sent);
-        interval.heard += now.heard.wrapping_sub(before.heard);
-        interval.asked_bytes += now.asked_bytes.saturating_sub(before.asked_bytes);
+        interval.sent = interval.sent.saturating_add(now.sent.wrapping_sub(before.sent));
+        interval.heard = interval.heard.saturating_add(now.heard.wrapping_sub(before.heard));
+        let asked_bytes = now.asked_bytes.saturating_sub(before.asked_bytes);
+        interval.asked_bytes = interval.asked_bytes.saturating_add(asked_bytes);
         interval.samples += 1;
         interval.unsent += u32::from(now.has_unsent);
         match self.end {
             StreamEnd::Sender => self.of_sender(before, now),
             StreamEnd::Receiver => self.of_receiver(before, now),
         }
-        let length_us = TURNS_INTERVAL_US.max(2 * now.min_rtt_us).min(PATIENCE_US / 2);
+        let length_us = self.least_us.max(2 * now.min_rtt_us);
+        let length_us =
+            if self.end == StreamEnd::Sender { length_us.min(PATIENCE_US / 2) } else { length_us };
         if now.t_us.saturating_sub(self.interval.from_us) >= length_us {
             self.end_interval(now);
         }
@@ -155,7 +165,8 @@ impl<'a> SocketTurns<'a> {
     fn of_sender(&mut self, before: TurnSample, now: TurnSample) {
         let length_us = now.t_us.saturating_sub(before.t_us);
         let busy_us = now.busy_us.saturating_sub(before.busy_us);
-        self.idle_ahead_us += length_us as i64 - busy_us as i64;
+        self.idle_ahead_us =
+            self.idle_ahead_us.saturating_add(length_us as i64).saturating_sub(busy_us as i64);
         let idle = u64::try_from(self.idle_ahead_us).unwrap_or(0).min(length_us);
         self.idle_ahead_us -= idle as i64;
         let (spoke, heard) = (now.sent != before.sent, now.heard != before.heard);
@@ -171,7 +182,7 @@ impl<'a> SocketTurns<'a> {
         if spoke && !heard && before.awaits_late_ack(self.thresholds) {
             let sent_us = before.t_us - before.sent_age_us.min(before.t_us);
             let released_us = now.t_us - now.sent_age_us.min(length_us);
-            interval.late += released_us.saturating_sub(sent_us);
+            interval.late = interval.late.saturating_add(released_us.saturating_sub(sent_us));
             interval.late_acks += 1;
         }
         let (theirs, own) = match (spoke, heard) {
@@ -257,7 +268,7 @@ impl<'a> SocketTurns<'a> {
 
     fn end_interval(&mut self, now: TurnSample) {
         let interval =
-            std::mem::replace(&mut self.interval, Shares { from_us: now.t_us, ..Shares::default() });
+            std::mem::replace(&mut self.interval, TurnTimes { from_us: now.t_us, ..TurnTimes::default() });
         let length_us = now.t_us.saturating_sub(interval.from_us);
         self.heard = self.heard.saturating_add(interval.heard);
         let turns = interval.sent.min(interval.heard);
@@ -297,14 +308,18 @@ impl<'a> SocketTurns<'a> {
             }
             at_us = to_us;
         }
+        if self.found.len() >= self.kept {
+            self.least_us = self.least_us.saturating_mul(2);
+            self.kept += PACKET_SAMPLES_MAX;
+        }
         self.waits.nagles = self.waits.nagles.saturating_add(interval.holds);
-        self.late_acks += interval.late_acks;
+        self.late_acks = self.late_acks.saturating_add(interval.late_acks);
         if self.late_acks >= self.thresholds.delayed_acks.count() as u32 {
             self.waits.delayed_acks = self.late_acks;
         }
     }
 
-    fn parts_near_sender(&mut self, interval: &Shares, length_us: u64) -> Vec<(Waiting, u64)> {
+    fn parts_near_sender(&mut self, interval: &TurnTimes, length_us: u64) -> Vec<(Waiting, u64)> {
         let idle = interval.idle.min(length_us);
         // Between samples the parts of all others stand for those that are not seen.
         let (theirs, own) = match interval.after_theirs + interval.after_own {
@@ -320,7 +335,8 @@ impl<'a> SocketTurns<'a> {
             if self.heard == 0 || self.alone > self.answered { Waiting::Rate } else { Waiting::Request };
         let busy = length_us - idle;
         // A single late ACK may have been lost.
-        let is_delayed = self.late_acks + interval.late_acks >= self.thresholds.delayed_acks.count() as u32;
+        let is_delayed =
+            self.late_acks.saturating_add(interval.late_acks) >= self.thresholds.delayed_acks.count() as u32;
         let late = if is_delayed { interval.late.min(busy) } else { 0 };
         let awaited = (interval.held + late).min(busy);
         let turns = match awaited {
@@ -339,7 +355,7 @@ impl<'a> SocketTurns<'a> {
         ]
     }
 
-    fn parts_near_receiver(&mut self, interval: &Shares, length_us: u64) -> Vec<(Waiting, u64)> {
+    fn parts_near_receiver(&mut self, interval: &TurnTimes, length_us: u64) -> Vec<(Waiting, u64)> {
         let mut pause = interval.pause;
         let has_spoken = self.last.is_some_and(|last| last.sent > 0);
         if self.silence_us >= length_us && self.answered >= self.alone && has_spoken {
@@ -367,8 +383,9 @@ impl TurnSample {
         let notsent = u64::from(info.notsent_bytes?);
         let min_rtt_us = u64::from(info.min_rtt_us?);
         let sent_age_us = info.last_data_sent_us?;
-        let has_room =
-            |window: Option<u64>| window.is_none_or(|window| window >= info.unacked_bytes + 2 * mss);
+        let has_room = |window: Option<u64>| {
+            window.is_none_or(|window| window >= info.unacked_bytes.saturating_add(2 * mss))
+        };
         let has_little_out = (1..=2 * mss).contains(&info.unacked_bytes)
             && has_room(info.cwnd_bytes)
             && has_room(info.rwnd_bytes.map(u64::from));

@@ -8,7 +8,7 @@ use crate::tcp::{Connection, Event, Kind, Side};
 use pipefill_core::record::{Waiting, Waits};
 use std::num::NonZeroU64;
 
-/// An ACK that comes so much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
+/// An ACK that comes this much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
 const DELAYED_NS: u64 = 20_000_000;
 /// What follows an ACK within this time, and the round trip to its sender, was held back by it.
 const RELEASED_NS: u64 = 1_000_000;
@@ -19,9 +19,9 @@ const REMARK_BYTES: u32 = 100;
 /// A round trip of a local network, and how much longer an idle time is that no place of the capture makes.
 const SHORT_NS: u64 = 1_000_000;
 const LONG_BESIDE: u64 = 50;
-/// An answer comes no sooner than a round trip, but for one part in so many: a tick of a clock, a shorter way.
+/// An answer comes no sooner than nine tenths of the least round trip: a clock may tick in between.
 const ROUND_TRIP_PARTS: u64 = 10;
-/// Timers without an answer that are silence, and not one loss. A sender that goes on in order after so many had nothing outstanding.
+/// After this number of timers without an answer the peer is silent. A sender that goes on in order after them had nothing outstanding.
 const SILENT_TIMERS: u64 = 3;
 /// Likewise one that does so for this often after a timer, since losses would leave holes.
 const PAUSES: u8 = 3;

@@ -154,3 +154,47 @@ fn a_socket_without_the_ages_of_its_payload_shows_no_turns() {
     }
     assert!(turns.finish().is_empty());
 }
+
+#[test]
+fn counters_and_times_that_run_backwards_or_are_huge_do_no_harm() {
+    let [socket, _] = requests(30_000, 20_000, 0);
+    for end in StreamEnd::BOTH {
+        let mut turns = SocketTurns::new(end, &STANDARD);
+        for t_us in [0, 500_000, 100_000, 900_000, u64::MAX / 2, 5, u64::MAX, 7, u64::MAX] {
+            let mut row = socket.at(t_us);
+            let is_even = t_us % 2 == 0;
+            row.info.data_segs_out = Some(if is_even { 9 } else { u32::MAX });
+            row.info.data_segs_in = Some(if is_even { u32::MAX } else { 3 });
+            row.info.unacked_bytes = if is_even { u64::MAX } else { 1 };
+            row.info.busy_us = Some(if is_even { u64::MAX } else { 0 });
+            row.info.bytes_received = Some(if is_even { u64::MAX } else { 0 });
+            row.info.last_data_sent_us = Some(if is_even { 0 } else { u64::MAX });
+            turns.see(&row);
+        }
+        assert!(turns.finish().iter().all(|wait| wait.interval.from_us < wait.interval.to_us), "{end:?}");
+    }
+}
+
+/// A receiver's waits are kept until its samples end.
+#[test]
+fn what_is_kept_of_a_receiver_grows_with_the_logarithm_of_its_time() {
+    let age = |t_us: u64, every_us: u64| Some(t_us % every_us);
+    let kept = |hours: u64| {
+        let mut turns = SocketTurns::new(StreamEnd::Receiver, &STANDARD);
+        for t_us in
+            (0..hours * 3_600).flat_map(|second| (0..10).map(move |part| second * 1_000_000 + part * 100_000))
+        {
+            let mut row = Socket { rtt_us: 30_000, ..Socket::default() }.at(t_us);
+            row.info.data_segs_out = Some((t_us / 500_000) as u32);
+            row.info.data_segs_in = Some((t_us.saturating_sub(130_000) / 500_000) as u32);
+            row.info.last_data_sent_us = age(t_us, 500_000);
+            row.info.last_data_recv_us = age(t_us + 370_000, 500_000);
+            turns.see(&row);
+        }
+        turns.finish().len()
+    };
+    // Twice the time doubles the interval once.
+    let [four, eight, sixteen] = [4, 8, 16].map(kept);
+    let step = PACKET_SAMPLES_MAX + PACKET_SAMPLES_MAX / 10;
+    assert!(eight <= four + step && sixteen <= eight + step, "{four}, {eight}, {sixteen}");
+}
