@@ -1,11 +1,12 @@
 //! Captures whose clock is set while they are made: what needs the clock across that moment is left out, everything else stays as it is.
 
+use crate::exchanges::exchange;
 use pipefill_capture::join::{Joined, Pairing, Survey, join};
 use pipefill_capture::read::{BackwardTimes, Reader};
 use pipefill_capture::tcp::{Connection, Side};
 use pipefill_capture::whole::{Connections, Source, connections};
 use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Exchange, Seen, Setup};
+use pipefill_testkit::captures::exchange::{Seen, Setup};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -29,10 +30,7 @@ fn sent(seed: u64, lost: u32) -> Vec<Seen> {
         isn: 5,
         stamp: 77,
     };
-    let mut seen = Vec::new();
-    Exchange::new(setup, &mut |packet| seen.push(packet)).run();
-    seen.sort_by_key(|packet| packet.time_ns);
-    seen
+    exchange(setup).0
 }
 
 fn entries(seen: &[Seen], time_ns: impl Fn(usize, &Seen) -> u64) -> Vec<Entry> {

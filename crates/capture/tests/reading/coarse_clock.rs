@@ -1,12 +1,13 @@
 //! Captures whose clock is coarse: counts are those of a fine clock, and what is shorter than a tick is not known.
 
+use crate::exchanges::exchange;
 use pipefill_capture::read::Reader;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Side;
 use pipefill_capture::whole::{Connections, Source, connections};
 use pipefill_core::record::CapturePoint;
 use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Exchange, Seen, Setup};
+use pipefill_testkit::captures::exchange::{Seen, Setup};
 use std::io::Cursor;
 
 const MS: u64 = 1_000_000;
@@ -27,10 +28,7 @@ fn sent(rtt_ns: u64, lost_behind: u32) -> Vec<Seen> {
         isn: 5,
         stamp: 77,
     };
-    let mut seen = Vec::new();
-    Exchange::new(setup, &mut |packet| seen.push(packet)).run();
-    seen.sort_by_key(|packet| packet.time_ns);
-    seen
+    exchange(setup).0
 }
 
 /// As a clock with ticks of `tick_ns` has it.

@@ -49,7 +49,7 @@ fn setup() -> Setup {
 }
 
 /// The packets in the order of the capture, the segments' reasons, and how many were sent for which.
-fn exchange(setup: Setup) -> (Vec<Seen>, [u64; 4]) {
+pub(crate) fn exchange(setup: Setup) -> (Vec<Seen>, [u64; 4]) {
     let mut seen = Vec::new();
     let sent = Exchange::new(setup, &mut |packet| seen.push(packet)).run();
     seen.sort_by_key(|packet| packet.time_ns);
