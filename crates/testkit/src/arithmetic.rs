@@ -77,6 +77,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         form("leave # of payload, # were measured: this flow fills # of the pipe", |of| {
             of[1].over(of[0]).fits(of[2])
         }),
+        form("leave # of payload, # were measured: this flow fills the pipe", |of| of[1].to >= of[0].from),
         // A part of the time, and how often.
         form("^Limited by [^:]* # of the time: for # of #", |of| of[1].over(of[2]).fits(of[0])),
         form("^Limited by [^:]* # of the time: [^;]* (?:take|ACK:) # of #", |of| {
@@ -133,6 +134,8 @@ mod tests {
             "1.00 MB / 100 ms, less the 20 % of the time in which nothing came back, gives 80.0 Mbit/s",
             "64.0 kB each 20.0 ms = 20.6 Mbit/s",
             "3.23 Mbit/s leave 3.39 Mbit/s of payload",
+            "100 Mbit/s leave 95.6 Mbit/s of payload, 96.2 Mbit/s were measured: this flow fills 100 % of the pipe",
+            "100 Mbit/s leave 95.6 Mbit/s of payload, 90.2 Mbit/s were measured: this flow fills the pipe",
             "3.39 Mbit/s leave 3.23 Mbit/s of payload, 2.74 Mbit/s were measured: this flow fills 81 % of the pipe",
             "Limited by the application (slow to answer) 100 % of the time: for 73.4 s of 170 s it had been asked",
             "Limited by the application 96 % of the time: 25 turns of 1.46 ms each take 36.5 ms of 40.5 ms",

@@ -163,9 +163,10 @@ fn path(judged: &JudgedFlow) -> String {
                 percent(share)
             )
         }
+        true if goodput_bps >= possible && judged.is_observed() => ": this flow fills the pipe".to_owned(),
         // What others send is not seen: the two rates before it give the part.
         true if judged.is_observed() => {
-            let part = percent((goodput_bps as f64 / possible.max(1) as f64).min(1.0));
+            let part = percent(goodput_bps as f64 / possible as f64);
             if share < FULL {
                 format!(": this flow fills {part} of the pipe")
             } else {
