@@ -8,6 +8,7 @@ pub(crate) mod arrivals;
 mod base_rtt;
 mod blindfold;
 mod bottleneck;
+pub(crate) mod buffer_track;
 pub(crate) mod datagrams;
 pub(crate) mod drops;
 pub(crate) mod epochs;

@@ -5,6 +5,7 @@
 //! them. No rule asks who made the record.
 
 mod both_captures;
+mod buffer_causes;
 mod conditions;
 mod confidence;
 mod cwnd_causes;
@@ -15,7 +16,6 @@ mod judging;
 mod ledger;
 mod length;
 mod packets;
-mod planned_causes;
 mod release;
 mod revisions;
 mod rule;

@@ -19,7 +19,9 @@ pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
-pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject, WayFacts};
+pub use subject::{
+    BufferLimits, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject, WayFacts,
+};
 
 use crate::cell::Direction;
 use crate::plan::Run;

@@ -79,6 +79,15 @@ pub struct TcpInfo {
     /// `tcpi_rcv_wnd`: the window that this end advertised, no larger than the 16 bits of the header hold with its scale: the kernel
     /// keeps a larger figure where windows are not scaled (`tcp_select_window()`).
     pub local_rwnd_bytes: Option<u32>,
+    /// `TCPI_OPT_WSCALE`: whether windows are scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// `tcpi_snd_wscale`: shift of the window that the peer advertises. Null where windows are not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rwnd_scale: Option<u8>,
+    /// `tcpi_rcv_wscale`: shift of the window that this end advertises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_rwnd_scale: Option<u8>,
     /// `tcpi_rtt`: smoothed RTT (already shifted by the kernel). Null before the first sample.
     pub srtt_us: Option<u32>,
     /// `tcpi_rttvar`.
@@ -175,6 +184,9 @@ impl TcpInfo {
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// `TCPI_OPT_WSCALE` of `tcpi_options`.
+const WINDOW_SCALING: u8 = 4;
+
 /// The smallest struct this code accepts: up to and including `tcpi_total_retrans` (Linux 2.6).
 const MINIMUM_LEN: usize = 104;
 
@@ -206,6 +218,7 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
     let in_flight = unacked.saturating_add(retrans).saturating_sub(sacked.saturating_add(lost));
     let ssthresh = u32_at(76);
     let measured = |us: u32| (us != 0).then_some(us);
+    let is_scaled = bytes[5] & WINDOW_SCALING != 0;
     Some(TcpInfo {
         state: bytes[0],
         ca_state: CaState::from_kernel(bytes[1]),
@@ -220,6 +233,9 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         notsent_bytes: raw.u32(144),
         rwnd_bytes: raw.u32(228),
         local_rwnd_bytes: raw.u32(232).map(|window| window.min(0xffff << (bytes[6] >> 4))),
+        window_scaling: Some(is_scaled),
+        rwnd_scale: is_scaled.then_some(bytes[6] & 0xf),
+        local_rwnd_scale: is_scaled.then_some(bytes[6] >> 4),
         srtt_us: measured(u32_at(68)),
         rttvar_us: measured(u32_at(68)).map(|_| u32_at(72)),
         min_rtt_us: raw.u32(148).filter(|&us| us != u32::MAX),
@@ -301,6 +317,17 @@ mod tests {
             decode(&bytes).and_then(|info| info.local_rwnd_bytes)
         };
         assert_eq!([window(0), window(1), window(7)], [Some(65_535), Some(131_070), Some(305_528)]);
+    }
+
+    #[test]
+    fn scales_are_null_where_windows_are_not_scaled() {
+        let scales = |options: u8| {
+            let mut bytes = [0_u8; 280];
+            (bytes[5], bytes[6]) = (options, 7 << 4 | 5);
+            decode(&bytes).map(|info| (info.window_scaling, info.rwnd_scale, info.local_rwnd_scale))
+        };
+        assert_eq!(scales(WINDOW_SCALING), Some((Some(true), Some(5), Some(7))));
+        assert_eq!(scales(0), Some((Some(false), None, None)));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub mod sock_diag;
 pub mod socket_list;
 mod starvation;
 mod sys;
-mod sysctl;
+pub mod sysctl;
 mod telemetry;
 mod threads;
 mod topology;

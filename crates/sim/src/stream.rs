@@ -8,6 +8,7 @@ use crate::segment::{Body, Identity, Ip, PingWay, ProtocolIdentity, Segment, Tcp
 use crate::tcp::endpoint::Endpoint;
 use crate::udp::UdpStream;
 use pipefill_core::cell::Direction;
+use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Time;
 use pipefill_link::Packet;
 
@@ -74,12 +75,28 @@ impl TcpStream {
 
     fn identity(&self) -> TcpIdentity {
         let host = self.ends[SENDER].sender.host;
-        let scales = [SENDER, RECEIVER].map(|end| self.ends[end].receiver.scale as u8);
         TcpIdentity {
             mss: host.ip.advertised_mss() as u16,
             timestamps: host.timestamps,
-            scales: host.window_scaling.then_some(scales),
+            scales: self.scales(),
             first_window: self.first_windows[SENDER] as u16,
+        }
+    }
+
+    /// The shift of each end's windows; `None` where they are not scaled.
+    fn scales(&self) -> Option<[u8; 2]> {
+        let scales = [SENDER, RECEIVER].map(|end| self.ends[end].receiver.scale as u8);
+        self.ends[SENDER].sender.host.window_scaling.then_some(scales)
+    }
+
+    /// The socket of `end` at `now`.
+    pub(crate) fn info(&self, end: usize, now: Time) -> TcpInfo {
+        let scales = self.scales();
+        TcpInfo {
+            window_scaling: Some(scales.is_some()),
+            rwnd_scale: scales.map(|scales| scales[SENDER + RECEIVER - end]),
+            local_rwnd_scale: scales.map(|scales| scales[end]),
+            ..self.ends[end].info(now)
         }
     }
 

@@ -7,6 +7,7 @@
 mod application;
 mod keys;
 mod latency;
+mod observed_buffers;
 mod prediction;
 mod window;
 
@@ -55,7 +56,9 @@ impl Case<'_> {
     fn for_throughput(&self) -> Vec<Advice> {
         let found = match self.judged.diagnosis.limited_by {
             LimitedBy::Path => vec![self.nothing(self.of_the_path())],
+            LimitedBy::Rwnd if self.judged.is_observed() => vec![self.wider_seen_window()],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
+            LimitedBy::Sndbuf if self.judged.is_observed() => vec![self.larger_seen_send_buffer()],
             LimitedBy::Sndbuf => vec![self.larger_send_buffer()],
             LimitedBy::Cwnd => self.larger_cwnd(),
             LimitedBy::Pacing => vec![self.faster_pacing()],

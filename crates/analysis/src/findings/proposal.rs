@@ -24,6 +24,8 @@ pub enum Target {
 pub enum Setting {
     /// `net.ipv4.tcp_rmem`: least, initial, maximum.
     TcpRmem([u64; 3]),
+    /// The maximum of `net.ipv4.tcp_rmem` at least, on a host whose present value is not known.
+    TcpRmemMaximum(u64),
     /// `net.ipv4.tcp_wmem`.
     TcpWmem([u64; 3]),
     /// `net.ipv4.tcp_window_scaling=1`, at both ends.
@@ -36,6 +38,16 @@ pub enum Setting {
     Rcvbuf(u64),
     /// `SO_SNDBUF`, bytes.
     Sndbuf(u64),
+    /// No `SO_RCVBUF`: the kernel sizes the buffer.
+    NoRcvbuf,
+    /// No `SO_SNDBUF`.
+    NoSndbuf,
+    /// `net.core.rmem_max`: what a program may ask of `SO_RCVBUF`, bytes.
+    RmemMax(u64),
+    /// A receive buffer of these bytes, whoever sizes it.
+    ReceiveBuffer(u64),
+    /// A send buffer of these bytes, whoever sizes it.
+    SendBuffer(u64),
     /// `SO_MAX_PACING_RATE`, kbit/s.
     MaxPacingRate(u64),
     /// The same for the flow of the other direction.
@@ -66,13 +78,16 @@ impl Setting {
     /// The name of what is set: a sysctl, a socket option, or the key of a scenario.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::TcpRmem(_) => "net.ipv4.tcp_rmem",
+            Self::TcpRmem(_) | Self::TcpRmemMaximum(_) => "net.ipv4.tcp_rmem",
             Self::TcpWmem(_) => "net.ipv4.tcp_wmem",
             Self::WindowScaling => "net.ipv4.tcp_window_scaling",
             Self::ReceiveAutotuning => "net.ipv4.tcp_moderate_rcvbuf",
             Self::Bbr => "net.ipv4.tcp_congestion_control",
-            Self::Rcvbuf(_) => "SO_RCVBUF",
-            Self::Sndbuf(_) => "SO_SNDBUF",
+            Self::Rcvbuf(_) | Self::NoRcvbuf => "SO_RCVBUF",
+            Self::Sndbuf(_) | Self::NoSndbuf => "SO_SNDBUF",
+            Self::RmemMax(_) => "net.core.rmem_max",
+            Self::ReceiveBuffer(_) => "receive buffer",
+            Self::SendBuffer(_) => "send buffer",
             Self::MaxPacingRate(_) | Self::OtherFlowsMaxPacingRate(_) => "SO_MAX_PACING_RATE",
             Self::Parallel(_) => "parallel",
             Self::Outstanding(_) => "app.outstanding",
@@ -86,7 +101,7 @@ impl Setting {
         }
     }
 
-    /// Its value, as a scenario takes it. A buffer that the test has set has none.
+    /// Its value, as a scenario takes it. A buffer that is not to be set has none.
     pub fn value(&self) -> Option<String> {
         Some(match self {
             Self::TcpRmem([least, initial, maximum]) | Self::TcpWmem([least, initial, maximum]) => {
@@ -96,20 +111,37 @@ impl Setting {
             Self::Bbr => "bbr".to_owned(),
             Self::NoDelay => "true".to_owned(),
             Self::QuickAck => "1".to_owned(),
-            Self::Rcvbuf(bytes) | Self::Sndbuf(bytes) | Self::ApplicationWindow(bytes) => format!("{bytes}B"),
+            Self::Rcvbuf(bytes)
+            | Self::Sndbuf(bytes)
+            | Self::ReceiveBuffer(bytes)
+            | Self::SendBuffer(bytes)
+            | Self::ApplicationWindow(bytes) => format!("{bytes}B"),
+            Self::RmemMax(bytes) | Self::TcpRmemMaximum(bytes) => bytes.to_string(),
             Self::Outstanding(requests) => requests.to_string(),
             Self::MaxPacingRate(kbit) | Self::OtherFlowsMaxPacingRate(kbit) => format!("{kbit}kbit"),
             Self::Parallel(streams) => streams.to_string(),
             Self::Duration(duration) => format!("{}ms", duration.as_millis()),
             Self::LongerQueue(bdp) | Self::ShorterQueue(bdp) => format!("{bdp}bdp"),
             Self::DelayLimit(packets) => format!("{packets}p"),
-            Self::TestBuffers(_) => return None,
+            Self::TestBuffers(_) | Self::NoRcvbuf | Self::NoSndbuf => return None,
         })
     }
 
     /// Whether it sizes a socket's buffer.
     pub const fn is_of_buffers(&self) -> bool {
-        matches!(self, Self::TcpRmem(_) | Self::TcpWmem(_) | Self::Rcvbuf(_) | Self::Sndbuf(_))
+        matches!(
+            self,
+            Self::TcpRmem(_)
+                | Self::TcpWmem(_)
+                | Self::Rcvbuf(_)
+                | Self::Sndbuf(_)
+                | Self::NoRcvbuf
+                | Self::NoSndbuf
+                | Self::RmemMax(_)
+                | Self::TcpRmemMaximum(_)
+                | Self::ReceiveBuffer(_)
+                | Self::SendBuffer(_)
+        )
     }
 }
 
@@ -122,6 +154,17 @@ pub struct Change {
     pub setting: Setting,
     /// The scenario's key for it, as `--set` takes it.
     pub key: String,
+}
+
+impl Change {
+    /// The end on whose host it is made: a program's own buffers have theirs.
+    pub const fn end(&self) -> Target {
+        match self.setting {
+            Setting::NoRcvbuf => Target::Receiver,
+            Setting::NoSndbuf => Target::Sender,
+            _ => self.target,
+        }
+    }
 }
 
 /// Why something is to be changed, or why nothing is.
@@ -187,6 +230,19 @@ pub enum Reason {
     /// These bytes have to be in flight, more than the send buffer holds.
     FlightNeeded {
         /// Of one stream.
+        bytes: u64,
+    },
+    /// The program has set this buffer: it does not grow, and no sysctl makes it larger.
+    ProgramSetsBuffer,
+    /// The program asks for a larger buffer than `net.core.rmem_max` allows, and the buffer does not grow.
+    ProgramsBufferIsCapped,
+    /// The window is the largest without window scaling: it is off at one end, or something between the ends removes the option.
+    WindowIsUnscaled,
+    /// The receive buffer still grows, and begins small.
+    BufferStillGrows,
+    /// Whether a sysctl or the program sizes this buffer, only its host shows.
+    BufferHasUnknownOwner {
+        /// What has to be in flight.
         bytes: u64,
     },
     /// Slow start takes this long.

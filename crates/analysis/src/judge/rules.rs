@@ -51,6 +51,7 @@ pub static RULES: &[&Rule] = &[
     &app::WINDOW,
     &testbed::DATA_PATH_BUSY,
     &cpu::BUSY,
+    &sndbuf::EMPTIED_AND_REFILLED,
     &pacing::EXPLAINS_RATE,
     &rwnd::NEARLY_USED_UP,
     &cwnd::NEARLY_USED_UP,

@@ -168,6 +168,8 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         retrans_segments: own.retrans_segments(),
         rwnd_bytes: peer.window_bytes(),
         rwnd_permille: peer.window_permille(),
+        window_scaling: peer.has_scaled_windows(own),
+        rwnd_scale: peer.window_scale().filter(|_| peer.has_scaled_windows(own) == Some(true)),
         srtt_us: own.srtt_us(),
         min_rtt_us: own.min_rtt_us(),
         rto_us: own.rto_us(),

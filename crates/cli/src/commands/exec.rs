@@ -13,6 +13,7 @@ use pipefill_core::record::{PathFacts, Setting};
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
+use pipefill_lab::sysctl::buffer_limits;
 use pipefill_observe::{EmulatedPath, Filter, WatchRequest, Watcher, keep_connections};
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
@@ -70,8 +71,16 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     }
     let programs = programs(args, path.server());
     let facts = PathFacts::asked(&cell.spec.path);
-    let near = EmulatedPath { local: path.clients(), remote: path.servers(), facts };
-    let far = EmulatedPath { local: near.remote, remote: near.local, facts: near.facts.reversed() };
+    let [client_buffers, server_buffers] =
+        [path.client_namespace(), path.server_namespace()].map(|netns| buffer_limits(Some(&netns)));
+    let near =
+        EmulatedPath { local: path.clients(), remote: path.servers(), facts, remote_buffers: server_buffers };
+    let far = EmulatedPath {
+        local: near.remote,
+        remote: near.local,
+        facts: near.facts.reversed(),
+        remote_buffers: client_buffers,
+    };
     let mut watchers = vec![watcher(&path.client_namespace(), &[], near)?];
     if args.server.is_some() || args.uplink {
         // What the far end has with others is not on the path.

@@ -52,6 +52,12 @@ pub struct PacketSample {
     /// It over the largest one so far, in thousandths: known without the scale. Absent before the first.
     #[serde(default)]
     pub rwnd_permille: Option<u16>,
+    /// Whether windows are scaled; absent where the handshake was not captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Shift of the window that the receiver advertises; absent where windows are not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rwnd_scale: Option<u8>,
     /// Smoothed round trip from the capture point to the receiver and back.
     pub srtt_us: Option<u32>,
     /// The least one.

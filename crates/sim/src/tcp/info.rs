@@ -61,6 +61,10 @@ impl Endpoint {
             busy_us: Some(busy_us),
             rwnd_limited_us: Some(rwnd_limited_us),
             sndbuf_limited_us: Some(sndbuf_limited_us),
+            // What both ends agreed on: [`crate::stream::TcpStream::info`].
+            window_scaling: None,
+            rwnd_scale: None,
+            local_rwnd_scale: None,
         }
     }
 }
