@@ -484,7 +484,15 @@ macro_rules! rows {
 
 /// Of a connection's sample: what has no bound, and what is not known before a first round trip; `raw` is read now and then.
 const TCP_GAPS: Gaps = Gaps {
-    numbers: &["ssthresh_bytes", "srtt_us", "rttvar_us", "min_rtt_us", "rcv_rtt_us", "pacing_rate_bps"],
+    numbers: &[
+        "ssthresh_bytes",
+        "srtt_us",
+        "rttvar_us",
+        "min_rtt_us",
+        "rcv_rtt_us",
+        "pacing_rate_bps",
+        "max_pacing_rate_bps",
+    ],
     texts: &["ca_state", "raw"],
 };
 
