@@ -13,6 +13,7 @@ pub(crate) mod datagrams;
 pub(crate) mod drops;
 pub(crate) mod epochs;
 mod history;
+mod idle_restart;
 mod known_path;
 mod known_run;
 mod losses;

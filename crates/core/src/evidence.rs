@@ -103,6 +103,11 @@ pub struct SenderEvidence {
     pub repair_share: f64,
     /// Whether slow start has a ceiling yet.
     pub has_ssthresh: bool,
+    /// cwnd before the last idle time that was longer than the retransmission timeout, bytes, while it is smaller since then; absent
+    /// otherwise.
+    pub cwnd_before_idle: Option<u64>,
+    /// Segments whose ACK in the interval told of CE marks (RFC 3168).
+    pub ce_segments: u32,
     /// Segments retransmitted in the interval.
     pub retransmits: u32,
     /// Of those sent so far.
@@ -302,6 +307,11 @@ impl Evidence {
 }
 
 impl SenderEvidence {
+    /// Whether its ACKs told of CE marks, and nothing was lost.
+    pub fn has_marks(&self) -> bool {
+        self.ce_segments > 0 && !self.has_losses()
+    }
+
     /// Whether segments were sent again, or still had to be.
     pub fn has_losses(&self) -> bool {
         self.retransmits > 0 || self.repair_share > 0.0

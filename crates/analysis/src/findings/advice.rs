@@ -18,7 +18,7 @@ use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
 use keys::{flow_key, host_name, shares_its_table};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::units::Bytes;
 use prediction::Changed;
 use std::time::Duration;
@@ -162,6 +162,14 @@ impl Case<'_> {
     }
 
     fn larger_cwnd(&self) -> Vec<Advice> {
+        match self.judged.diagnosis.cause {
+            Some(Cause::IdleRestart) => return vec![self.cwnd_kept_after_idle()],
+            Some(Cause::Ecn) => {
+                let look = self.nothing(Reason::MarksCutTheWindow);
+                return std::iter::once(look).chain(self.bbr(Reason::BbrIgnoresMarks)).collect();
+            }
+            _ => {}
+        }
         let found = match self.judged.diagnosis.cwnd_cause {
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
@@ -179,6 +187,14 @@ impl Case<'_> {
             }
         };
         found.into_iter().flatten().collect()
+    }
+
+    /// How much sooner each burst is there then depends on its size; a flow that goes on at its own pace is no faster.
+    fn cwnd_kept_after_idle(&self) -> Advice {
+        let before_bytes = self.judged.diagnosis.figures.cwnd_before_idle_bytes;
+        let name = "sysctl.net.ipv4.tcp_slow_start_after_idle";
+        let change = self.of_host(true, Setting::KeepCwndAfterIdle, name);
+        self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, None)
     }
 
     fn longer_transfer(&self) -> Advice {

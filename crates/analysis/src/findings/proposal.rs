@@ -32,6 +32,8 @@ pub enum Setting {
     WindowScaling,
     /// `net.ipv4.tcp_moderate_rcvbuf=1`.
     ReceiveAutotuning,
+    /// `net.ipv4.tcp_slow_start_after_idle=0`.
+    KeepCwndAfterIdle,
     /// `net.ipv4.tcp_congestion_control=bbr`.
     Bbr,
     /// `SO_RCVBUF`, bytes.
@@ -82,6 +84,7 @@ impl Setting {
             Self::TcpWmem(_) => "net.ipv4.tcp_wmem",
             Self::WindowScaling => "net.ipv4.tcp_window_scaling",
             Self::ReceiveAutotuning => "net.ipv4.tcp_moderate_rcvbuf",
+            Self::KeepCwndAfterIdle => "net.ipv4.tcp_slow_start_after_idle",
             Self::Bbr => "net.ipv4.tcp_congestion_control",
             Self::Rcvbuf(_) | Self::NoRcvbuf => "SO_RCVBUF",
             Self::Sndbuf(_) | Self::NoSndbuf => "SO_SNDBUF",
@@ -108,6 +111,7 @@ impl Setting {
                 format!("{least} {initial} {maximum}")
             }
             Self::WindowScaling | Self::ReceiveAutotuning => "1".to_owned(),
+            Self::KeepCwndAfterIdle => "0".to_owned(),
             Self::Bbr => "bbr".to_owned(),
             Self::NoDelay => "true".to_owned(),
             Self::QuickAck => "1".to_owned(),
@@ -255,6 +259,15 @@ pub enum Reason {
     BbrNeedsFewAcks,
     /// BBR does not take a lost packet for a full queue.
     BbrIgnoresLoss,
+    /// After each idle time cwnd starts anew.
+    SlowStartAfterIdle {
+        /// cwnd before, bytes.
+        before_bytes: Option<u64>,
+    },
+    /// An AQM marks packets instead of dropping them.
+    MarksCutTheWindow,
+    /// BBR does not answer to CE marks.
+    BbrIgnoresMarks,
     /// BBR measures the path's rate.
     BbrMeasuresTheRate,
     /// BBR keeps about one BDP in flight.

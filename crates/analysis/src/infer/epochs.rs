@@ -3,6 +3,7 @@
 //! A window-limited flow is bursty: at one instant the bottleneck is busy, at the next nothing is in flight. Over a round
 //! trip the peak of the flight is what the limit allows. Never: a judgement; figures only.
 
+use super::idle_restart::IdleRestart;
 use super::packets::StreamPackets;
 use super::sender_sample::{SenderSample, ratio};
 use super::stall::Stall;
@@ -35,6 +36,7 @@ pub(crate) struct Cutter {
     last: Option<SenderSample>,
     unread: Unread,
     stall: Stall,
+    restart: IdleRestart,
     /// The largest window that was advertised so far.
     rwnd_widest: Option<u64>,
     /// The largest flights of the last epochs, and the payload segments of the other side in a round trip.
@@ -50,6 +52,10 @@ struct Open {
     from_us: u64,
     /// `tcpi_total_retrans` at its first sample.
     retransmits: u32,
+    /// Segments acknowledged as marked by its first sample.
+    ce_segments: u32,
+    /// See [`SenderEvidence::cwnd_before_idle`], at its last sample.
+    cwnd_before_idle: Option<u64>,
     samples: usize,
     unacked_peak: u64,
     unacked_least: u64,
@@ -124,6 +130,7 @@ impl Cutter {
 
     fn see_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
         let stalled_us = self.stall.see(&sample);
+        let cwnd_before_idle = self.restart.add(&sample);
         self.remember(&sample);
         let sample = self.last.insert(sample);
         let Some(open) = self.open.as_mut() else {
@@ -131,6 +138,7 @@ impl Cutter {
             return None;
         };
         open.stalled_us += stalled_us;
+        open.cwnd_before_idle = cwnd_before_idle;
         let round_trip = sample.srtt_us.unwrap_or(0);
         if open.samples < self.fewest || sample.t_us.saturating_sub(open.from_us) < round_trip.max(1) {
             open.add(sample, stalled_us > 0);
@@ -189,6 +197,7 @@ impl Open {
         let mut open = Self {
             from_us: first.t_us,
             retransmits: first.retransmits,
+            ce_segments: first.ce_segments,
             acked: first.acked.unwrap_or(0),
             unacked_first: first.unacked,
             unacked_least: first.unacked,
@@ -263,6 +272,8 @@ impl Open {
             repair_share: share(self.repair),
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.has_ssthresh,
+            cwnd_before_idle: self.cwnd_before_idle,
+            ce_segments: last.ce_segments.saturating_sub(self.ce_segments),
             retransmits: last.retransmits.saturating_sub(self.retransmits),
             retransmits_so_far: last.retransmits,
             dsacks_so_far: last.dsacks,

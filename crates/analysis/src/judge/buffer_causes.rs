@@ -138,3 +138,97 @@ fn round_trip_us(evidence: &Evidence) -> Option<f64> {
     let measured = sender.and_then(|sender| sender.srtt_mean_us.or(sender.srtt_us));
     measured.or(Some(evidence.path.base_rtt_us)).filter(|&us| us > 0).map(|us| us as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::BufferLimits;
+
+    const LIMITS: BufferLimits = BufferLimits {
+        tcp_rmem: [4_096, 131_072, 6_291_456],
+        tcp_wmem: [4_096, 16_384, 4_194_304],
+        rmem_max: Some(212_992),
+        wmem_max: Some(212_992),
+    };
+
+    fn steady(bytes: u64) -> Option<Plateau> {
+        Some(Plateau { bytes, first_bytes: bytes, steady_us: 1_000_000 })
+    }
+
+    fn growing(bytes: u64) -> Option<Plateau> {
+        Some(Plateau { bytes, first_bytes: bytes / 2, steady_us: 10_000 })
+    }
+
+    /// Of a sender with a round trip of 100 ms.
+    fn of(limited_by: LimitedBy, buffers: BufferEvidence) -> Option<Cause> {
+        let sender = SenderEvidence { srtt_us: Some(100_000), ..SenderEvidence::default() };
+        let evidence = Evidence { buffers, sender: Some(sender), ..Evidence::default() };
+        cause(limited_by, &evidence, None, "cubic", &STANDARD)
+    }
+
+    #[test]
+    fn a_receive_buffer_is_its_programs_where_it_stays_below_what_the_host_allows() {
+        let rwnd = |rcvbuf| {
+            let receiver_limits = Some(LIMITS);
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence { window: steady(90_000), rcvbuf, receiver_limits, ..Default::default() },
+            )
+        };
+        assert_eq!(rwnd(steady(131_072)), Some(Cause::Program));
+        assert_eq!(rwnd(steady(425_984)), Some(Cause::RmemMax), "twice net.core.rmem_max");
+        assert_eq!(rwnd(steady(6_291_456)), Some(Cause::Maximum));
+        assert_eq!(rwnd(growing(2_000_000)), Some(Cause::Autotuning));
+        let young = Plateau { steady_us: 700_000, ..steady(131_072).unwrap_or_default() };
+        assert_eq!(rwnd(Some(young)), None, "seven round trips");
+    }
+
+    #[test]
+    fn a_window_alone_shows_its_owner_by_its_scale() {
+        let rwnd = |window, scale, receiver_limits| {
+            let (window_scaling, window_scale) = (Some(true), Some(scale));
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence {
+                    window,
+                    window_scaling,
+                    window_scale,
+                    receiver_limits,
+                    ..Default::default()
+                },
+            )
+        };
+        assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
+        assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
+        assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
+        assert_eq!(
+            rwnd(steady(262_000), 3, Some(LIMITS)),
+            Some(Cause::Program),
+            "tcp_rmem needs a scale of 7"
+        );
+        assert_eq!(rwnd(growing(262_000), 7, None), Some(Cause::Autotuning));
+        let unscaled = |bytes| {
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence { window: steady(bytes), window_scaling: Some(false), ..Default::default() },
+            )
+        };
+        assert_eq!([unscaled(65_535), unscaled(20_000)], [Some(Cause::Unscaled), None]);
+    }
+
+    #[test]
+    fn a_send_buffer_that_does_not_follow_cwnd_is_its_programs() {
+        let sndbuf = |sndbuf, cwnd, sender_limits| {
+            let sender =
+                SenderEvidence { sndbuf: Some(sndbuf), cwnd: Some(cwnd), ..SenderEvidence::default() };
+            let buffers = BufferEvidence { sender_limits, ..BufferEvidence::default() };
+            let evidence = Evidence { buffers, sender: Some(sender), ..Evidence::default() };
+            cause(LimitedBy::Sndbuf, &evidence, None, "cubic", &STANDARD)
+        };
+        assert_eq!(sndbuf(65_536, 140_000, Some(LIMITS)), Some(Cause::Program));
+        assert_eq!(sndbuf(4_194_304, 9_000_000, Some(LIMITS)), Some(Cause::Maximum));
+        assert_eq!(sndbuf(300_000, 140_000, Some(LIMITS)), None, "it follows cwnd");
+        assert_eq!(sndbuf(65_536, 140_000, None), None, "nobody read what the host allows");
+    }
+}

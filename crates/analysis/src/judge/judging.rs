@@ -28,8 +28,8 @@ use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence, SenderEvidence};
-use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, BufferLimits, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
 use std::collections::VecDeque;
 
@@ -472,6 +472,11 @@ impl<'a> JudgedFlow<'a> {
         let sent: u64 = counts.iter().map(|(sent, ..)| sent).sum();
         let again: u64 = counts.iter().map(|(_, again, _)| again).sum();
         let dsacks: Option<u64> = counts.iter().map(|(.., dsacks)| *dsacks).sum();
+        let marked = summaries.iter().filter_map(|stream| match (stream.tcp, stream.packets) {
+            (Some(info), _) => info.delivered_ce_segments,
+            (None, sample) => sample.map(|sample| sample.ece_acks),
+        });
+        let marked: u64 = marked.map(u64::from).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let of_packets = summaries.iter().filter_map(|stream| stream.packets).map(|sample| sample.waits);
         let waits = of_packets.chain(streams.iter().filter_map(JudgedStream::waits_in_all));
@@ -481,6 +486,7 @@ impl<'a> JudgedFlow<'a> {
         Figures {
             loss_share: share(again, sent),
             random_loss_share: random.filter(|_| is_mixed),
+            ce_segments: Some(marked).filter(|&marked| marked > 0),
             spurious_share: dsacks.and_then(|dsacks| share(dsacks, again)).map(|share| share.min(1.0)),
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
             base_rtt_us: facts.run.path.base_rtt_us(),
@@ -520,16 +526,17 @@ impl<'a> JudgedStream<'a> {
         self.judge_waits_until(interval.from_us, flow, thresholds);
         let decision = decide(evidence, thresholds);
         let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
-        let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
+        let cause = self.refiner.see(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
         let asked = self.plan.map(|plan| (plan, self.stream.flow));
-        let cause = cause.map(Cause::from).or(decision.and_then(|decision| decision.rule.cause()));
+        let cause = cause.or(decision.and_then(|decision| decision.rule.cause()));
         let cause = cause.or_else(|| {
             buffer_causes::cause(limited_by, evidence, asked, self.congestion_control, thresholds)
         });
         let holding = Holding { limited_by, cause, rule };
-        let has_losses = evidence.sender.as_ref().is_some_and(SenderEvidence::has_losses);
-        let mut losses = has_losses.then(|| self.refiner.recurred());
+        let was_cut =
+            evidence.sender.as_ref().is_some_and(|sender| sender.has_losses() || sender.has_marks());
+        let mut losses = was_cut.then(|| self.refiner.recurred());
         let margin = decision.and_then(|decision| decision.margin);
         let (mut at_us, mut length_us, mut measured_us) = (interval.from_us.max(self.waited_to_us), 0, 0);
         // What it waited for in the interval is not this holder's.

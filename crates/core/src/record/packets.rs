@@ -81,6 +81,9 @@ pub struct PacketSample {
     pub timeouts: u32,
     /// DSACKs so far of what was sent again: it had arrived already.
     pub dsacks: u32,
+    /// ACKs so far that tell of CE marks (ECE, RFC 3168), the answer to a SYN aside.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ece_acks: u32,
     /// ACKs with SACK blocks so far.
     pub sack_acks: u32,
     /// Segments that passed out of order so far, whatever the reason.
@@ -239,6 +242,10 @@ impl Waits {
     }
 }
 
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl PacketSample {
     /// New payload in the interval.
     pub const fn new_bytes(&self) -> u64 {
@@ -321,6 +328,7 @@ impl PacketSample {
             retransmitted_bytes: self.retransmitted_bytes.saturating_sub(first.retransmitted_bytes),
             timeouts: self.timeouts.saturating_sub(first.timeouts),
             dsacks: self.dsacks.saturating_sub(first.dsacks),
+            ece_acks: self.ece_acks.saturating_sub(first.ece_acks),
             sack_acks: self.sack_acks.saturating_sub(first.sack_acks),
             out_of_order_segments: self.out_of_order_segments.saturating_sub(first.out_of_order_segments),
             waits: self.waits.since(&first.waits),

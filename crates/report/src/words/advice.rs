@@ -66,7 +66,10 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::DelayLimit(_) => format!("{name} of {value} on the path"),
         Setting::Bbr => format!("congestion control {value} {host}"),
         Setting::WindowScaling => format!("{name} = {value} on both hosts"),
-        Setting::TcpRmem(_) | Setting::TcpWmem(_) | Setting::ReceiveAutotuning => {
+        Setting::TcpRmem(_)
+        | Setting::TcpWmem(_)
+        | Setting::ReceiveAutotuning
+        | Setting::KeepCwndAfterIdle => {
             format!("{name} = {value} {host}")
         }
         _ => format!("{name} of {value} {host}"),
@@ -88,6 +91,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::RmemMax(size) => sysctl(&size.to_string(), host),
         Setting::WindowScaling => sysctl("1", "both ends"),
         Setting::ReceiveAutotuning => sysctl("1", host),
+        Setting::KeepCwndAfterIdle => sysctl("0", host),
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
         Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
         Setting::Sndbuf(size) => option(size, note("needs wmem_max")),
@@ -164,6 +168,12 @@ fn why(reason: Reason) -> String {
                 bytes(size)
             );
         }
+        Reason::SlowStartAfterIdle { before_bytes } => {
+            let before = before_bytes.map_or_else(String::new, |cwnd| format!(", which was {}", bytes(cwnd)));
+            return format!(
+                "after an idle time longer than its retransmission timeout the sender gives up its congestion window{before}"
+            );
+        }
         Reason::SlowStart(startup) => {
             return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
         }
@@ -213,6 +223,10 @@ fn why(reason: Reason) -> String {
         Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
         Reason::BbrNeedsFewAcks => "it keeps its rate where few ACKs come",
         Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
+        Reason::MarksCutTheWindow => {
+            "an AQM on the path marks packets instead of dropping them: its queue is full, or its target is too low"
+        }
+        Reason::BbrIgnoresMarks => "it does not answer to CE marks",
         Reason::BbrMeasuresTheRate => "it measures the path's rate instead of growing towards it",
         Reason::BbrKeepsOneBdp => "it keeps what is in flight near one BDP, whatever the queue holds",
         Reason::StreamsRecoverAlone => "each stream recovers on its own, and a loss cuts only one of them",

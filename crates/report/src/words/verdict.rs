@@ -4,7 +4,7 @@
 
 use super::waits::{Waited, rest_by_cause, waited, while_active};
 use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
-use crate::quantity::{Kind, bytes, duration, percent, rate};
+use crate::quantity::{Kind, bytes, counted, duration, percent, rate};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
@@ -12,7 +12,7 @@ use pipefill_analysis::findings::verdict::{
 use pipefill_analysis::infer::{KnownWay, SharedBottleneck};
 use pipefill_analysis::judge::{Diagnosis, FULL, Figures};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, LimitedBy};
 
 /// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
 const NEARLY_ALL: f64 = 0.95;
@@ -359,10 +359,10 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
     let figures = &judged.diagnosis.figures;
     let (measured_bps, measured) = (measured.bps, in_flight(figures, measured));
     let lost = percent(figures.loss_share.unwrap_or(0.0));
-    match judged.diagnosis.cwnd_cause {
+    match judged.diagnosis.cause {
         // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
-        Some(CwndCause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
-        Some(CwndCause::RandomLoss) => {
+        Some(Cause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
+        Some(Cause::RandomLoss) => {
             let theory = judged
                 .response_bps()
                 .filter(|&bps| measured_bps as f64 <= ABOVE_THEORY * bps as f64)
@@ -372,10 +372,10 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
                 .map_or_else(String::new, |share| format!("; {} were lost by chance", percent(share)));
             format!("{measured}; {lost} of the segments were sent again{by_chance}{theory}")
         }
-        Some(CwndCause::Policer) => {
+        Some(Cause::Policer) => {
             format!("{measured}; {lost} of the segments were sent again{}", policer(judged))
         }
-        Some(CwndCause::Reordering) => {
+        Some(Cause::Reordering) => {
             let again = match figures.spurious_share.filter(|&share| share > 0.0) {
                 Some(share) => format!(
                     "{lost} of the segments were sent again, {} of these without need",
@@ -385,17 +385,27 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
             };
             format!("{measured}; {again}: they came in another order, and were taken for lost")
         }
-        Some(CwndCause::AckPath) => format!("{measured}; {}", ack_path(figures)),
-        Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),
-        Some(CwndCause::HystartExit) => {
+        Some(Cause::AckPath) => format!("{measured}; {}", ack_path(figures)),
+        Some(Cause::Startup) => format!("{measured}; the transfer ended before slow start did"),
+        Some(Cause::HystartExit) => {
             format!(
                 "{measured}; slow start ended below the BDP, and growth from there takes many round trips"
             )
         }
-        Some(CwndCause::Growth) => {
+        Some(Cause::Growth) => {
             format!("{measured}; the last loss is long ago, and the window has not recovered yet")
         }
-        None => format!("{measured}; nothing that was recorded tells why it was no larger"),
+        Some(Cause::Ecn) => {
+            let acks = counted(figures.ce_segments.unwrap_or(0), "ACK(s)");
+            format!("{measured}; {acks} with CE marks cut it, and {lost} of the segments were sent again")
+        }
+        Some(Cause::IdleRestart) => {
+            let before = figures
+                .cwnd_before_idle_bytes
+                .map_or_else(String::new, |cwnd| format!(", although it was {} before", bytes(cwnd)));
+            format!("{measured}; after each idle time it starts again with slow start{before}")
+        }
+        _ => format!("{measured}; nothing that was recorded tells why it was no larger"),
     }
 }
 
