@@ -32,14 +32,13 @@ enum Process {
 struct Held {
     gso_id: u64,
     stream: u32,
-    direction: Direction,
     data: Data,
 }
 
 impl Held {
     /// Whether `next` is more of it, which is then a part of it.
-    fn takes(&mut self, gso_id: u64, direction: Direction, next: &Data) -> bool {
-        (self.gso_id, self.direction) == (gso_id, direction) && self.data.join(next)
+    fn takes(&mut self, gso_id: u64, next: &Data) -> bool {
+        self.gso_id == gso_id && self.data.join(next)
     }
 }
 
@@ -97,7 +96,10 @@ impl Engine {
     pub(crate) fn advance(&mut self, at: Time) {
         self.now = at;
         self.give_turns();
-        self.deliver();
+        Direction::ALL.into_iter().for_each(|direction| self.deliver(direction));
+        if let Some(checks) = &mut self.checks {
+            checks.look_at_path(self.now, &self.network);
+        }
         self.fire_timers();
         self.settle();
         if let Some(checks) = &mut self.checks {
@@ -111,30 +113,28 @@ impl Engine {
         self.checks.as_ref()?.broken()
     }
 
-    fn deliver(&mut self) {
+    /// Everything that arrives now, this way.
+    fn deliver(&mut self, direction: Direction) {
         let mut held: Option<Held> = None;
-        while let Some((direction, Released { packet, .. })) = self.network.take_due(self.now) {
+        while let Some(Released { packet, .. }) = self.network.take_due(self.now, direction) {
             if let Some(checks) = &mut self.checks {
                 checks.on_arrival(self.now, direction, &packet.payload, &self.streams);
             }
             let Segment { stream, body, .. } = &packet.payload;
             match body {
                 Body::Data(data) if self.joins(*stream, direction) => {
-                    if !held.as_mut().is_some_and(|held| held.takes(packet.gso_id, direction, data)) {
-                        let next = Held { gso_id: packet.gso_id, stream: *stream, direction, data: *data };
-                        self.arrive_held(held.replace(next).as_ref());
+                    if !held.as_mut().is_some_and(|held| held.takes(packet.gso_id, data)) {
+                        let next = Held { gso_id: packet.gso_id, stream: *stream, data: *data };
+                        self.arrive_held(direction, held.replace(next).as_ref());
                     }
                 }
                 _ => {
-                    self.arrive_held(held.take().as_ref());
+                    self.arrive_held(direction, held.take().as_ref());
                     self.arrive(*stream, direction, body);
                 }
             }
         }
-        self.arrive_held(held.as_ref());
-        if let Some(checks) = &mut self.checks {
-            checks.look_at_path(self.now, &self.network);
-        }
+        self.arrive_held(direction, held.as_ref());
     }
 
     /// Whether what arrives together of a stream, this way, is joined before TCP takes it.
@@ -142,9 +142,9 @@ impl Engine {
         self.streams.get(stream as usize).is_some_and(|stream| stream.joins(direction))
     }
 
-    fn arrive_held(&mut self, held: Option<&Held>) {
-        if let Some(Held { stream, direction, data, .. }) = held {
-            self.arrive(*stream, *direction, &Body::Data(*data));
+    fn arrive_held(&mut self, direction: Direction, held: Option<&Held>) {
+        if let Some(Held { stream, data, .. }) = held {
+            self.arrive(*stream, direction, &Body::Data(*data));
         }
     }
 
@@ -171,16 +171,19 @@ impl Engine {
     }
 
     /// What was woken runs before anything else comes: two bursts as far apart as a turn takes are answered one by one.
+    #[inline]
     fn give_turns(&mut self) {
-        while let Some((_, stream)) = self.woken.pop_front_if(|(at, _)| *at <= self.now) {
-            self.processes[stream as usize] = Process::Running;
-            self.touch(stream);
+        if self.woken.front().is_some_and(|(at, _)| *at <= self.now) {
+            while let Some((_, stream)) = self.woken.pop_front_if(|(at, _)| *at <= self.now) {
+                self.processes[stream as usize] = Process::Running;
+                self.touch(stream);
+            }
+            self.settle();
         }
-        self.settle();
     }
 
     /// Every stream that something happened to, in order.
-    #[inline]
+    #[inline(never)]
     fn settle(&mut self) {
         self.touched.sort_unstable();
         for at in 0..self.touched.len() {
@@ -189,9 +192,8 @@ impl Engine {
         self.touched.clear();
     }
 
-    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted. Not part of
-    /// [`Self::settle`], which mostly finds nothing to do.
-    #[inline(never)]
+    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.
+    #[inline(always)]
     fn settle_one(&mut self, stream: u32) {
         let index = stream as usize;
         self.is_touched[index] = false;

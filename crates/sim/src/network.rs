@@ -54,6 +54,8 @@ impl Network {
         }
     }
 
+    /// Not part of the caller, which would copy the packet once more.
+    #[inline(never)]
     pub(crate) fn offer(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
         if let Some(capture) = &mut self.capture {
             capture.leaves(now, direction, &mut packet);
@@ -67,17 +69,14 @@ impl Network {
         Time::earliest(self.forward.next_due(), self.reverse.next_due())
     }
 
-    /// The next packet that arrives at `now`, and which way it went; forward before reverse.
-    #[inline(always)]
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<(Direction, Released<Segment>)> {
-        let (direction, released) = match self.forward.take_due(now) {
-            Some(released) => (Direction::Forward, released),
-            None => (Direction::Reverse, self.reverse.take_due(now)?),
-        };
-        if let Some(capture) = &mut self.capture {
+    /// The next packet that arrives this way at `now`.
+    #[inline]
+    pub(crate) fn take_due(&mut self, now: Time, direction: Direction) -> Option<Released<Segment>> {
+        let released = self.direction(direction).take_due(now);
+        if let (Some(capture), Some(released)) = (&mut self.capture, &released) {
             capture.arrives(now, direction, &released.packet);
         }
-        Some((direction, released))
+        released
     }
 
     /// Ends the captures.
@@ -113,6 +112,7 @@ impl Network {
         Direction::ALL.into_iter().flat_map(|way| self.counts(way).records(way)).collect()
     }
 
+    #[inline]
     fn direction(&mut self, direction: Direction) -> &mut OneWay<Segment> {
         match direction {
             Direction::Forward => &mut self.forward,

@@ -125,6 +125,7 @@ impl TcpStream {
     }
 
     /// A packet reached `end`.
+    #[inline(always)]
     fn on_arrival(&mut self, now: Time, end: usize, body: &Body) {
         if !self.handshake.is_accepted() || matches!(body, Body::SynAck { .. }) {
             self.shake(now, body);
@@ -315,7 +316,7 @@ impl Stream {
                     self.last_gso_id += 1;
                     offer(ways[from], self.last_gso_id, body, timestamps);
                 }
-                for (end, way) in tcp.ends.iter_mut().zip(ways).filter(|(end, _)| !end.is_silent()) {
+                for (end, way) in tcp.ends.iter_mut().zip(ways) {
                     end.flush(|gso_id, body| offer(way, gso_id, body, timestamps));
                 }
             }
