@@ -96,7 +96,11 @@ impl Engine {
     pub(crate) fn advance(&mut self, at: Time) {
         self.now = at;
         self.give_turns();
-        Direction::ALL.into_iter().for_each(|direction| self.deliver(direction));
+        for direction in [Direction::Forward, Direction::Reverse] {
+            if self.network.is_due(at, direction) {
+                self.deliver(direction);
+            }
+        }
         if let Some(checks) = &mut self.checks {
             checks.look_at_path(self.now, &self.network);
         }
@@ -114,9 +118,11 @@ impl Engine {
     }
 
     /// Everything that arrives now, this way.
+    #[inline(never)]
     fn deliver(&mut self, direction: Direction) {
         let mut held: Option<Held> = None;
-        while let Some(Released { packet, .. }) = self.network.take_due(self.now, direction) {
+        while let Some(Released { packet, .. }) = &self.network.take_due(self.now, direction) {
+            self.network.show(self.now, direction, packet);
             if let Some(checks) = &mut self.checks {
                 checks.on_arrival(self.now, direction, &packet.payload, &self.streams);
             }

@@ -69,14 +69,28 @@ impl Network {
         Time::earliest(self.forward.next_due(), self.reverse.next_due())
     }
 
+    /// Whether a packet may arrive this way at `now`.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Time, direction: Direction) -> bool {
+        let way = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        };
+        way.is_due(now)
+    }
+
     /// The next packet that arrives this way at `now`.
     #[inline]
     pub(crate) fn take_due(&mut self, now: Time, direction: Direction) -> Option<Released<Segment>> {
-        let released = self.direction(direction).take_due(now);
-        if let (Some(capture), Some(released)) = (&mut self.capture, &released) {
-            capture.arrives(now, direction, &released.packet);
+        self.direction(direction).take_due(now)
+    }
+
+    /// Shows a packet that arrives to who looks on.
+    #[inline]
+    pub(crate) fn show(&mut self, now: Time, direction: Direction, packet: &Packet<Segment>) {
+        if let Some(capture) = &mut self.capture {
+            capture.arrives(now, direction, packet);
         }
-        released
     }
 
     /// Ends the captures.
