@@ -67,7 +67,7 @@ impl App {
     }
 
     /// Reads and writes what it has to.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run(&mut self, now: Time, socket: &mut Endpoint) {
         match self {
             Self::Writer(writer) => socket.send(|sender| writer.run(now, sender)),

@@ -54,9 +54,18 @@ impl Network {
         }
     }
 
-    /// Not part of the caller, which would copy the packet once more.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Time, direction: Direction, packet: Packet<Segment>) {
+        if self.capture.is_some() {
+            self.offer_captured(now, direction, packet);
+        } else {
+            self.direction(direction).offer(now, packet);
+        }
+    }
+
+    /// Apart, since only what a capture numbers has to be copied for it.
     #[inline(never)]
-    pub(crate) fn offer(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
+    fn offer_captured(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
         if let Some(capture) = &mut self.capture {
             capture.leaves(now, direction, &mut packet);
         }
@@ -87,7 +96,7 @@ impl Network {
 
     /// Shows a packet that arrives to who looks on.
     #[inline]
-    pub(crate) fn show(&mut self, now: Time, direction: Direction, packet: &Packet<Segment>) {
+    pub(crate) fn show_arrival(&mut self, now: Time, direction: Direction, packet: &Packet<Segment>) {
         if let Some(capture) = &mut self.capture {
             capture.arrives(now, direction, packet);
         }

@@ -128,12 +128,12 @@ impl Endpoint {
 
     /// Hands over what waits to enter the path, with the numbers of its super-packets; an ACK is one of its own.
     #[inline]
-    pub(crate) fn flush(&mut self, mut offer: impl FnMut(u64, Body)) {
+    pub(crate) fn flush(&mut self, mut offer: impl FnMut(u64, &Body)) {
         self.receiver.sent_before = 0;
         if self.sender.outbox.is_empty() {
             for (_, header) in &self.receiver.outbox {
                 self.last_ack_id += 1;
-                offer(self.last_ack_id, Body::Ack(*header));
+                offer(self.last_ack_id, &Body::Ack(*header));
             }
             self.receiver.outbox.clear();
             return;
@@ -145,7 +145,7 @@ impl Endpoint {
             if let Body::Data(Data { header, .. }) | Body::Probe(header) = body {
                 self.receiver.complete(header);
             }
-            offer(*gso_id, *body);
+            offer(*gso_id, body);
         }
         self.sender.outbox.clear();
     }
