@@ -61,6 +61,12 @@ impl<T: Clone> OneWay<T> {
         self.stages.next_due()
     }
 
+    /// Whether there may be something to take at `now`.
+    #[inline]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.stages.moves_by(now)
+    }
+
     /// The next packet whose due is at `now` or before, in order of due. Call it until it returns `None`.
     #[inline]
     pub fn take_due(&mut self, now: Time) -> Option<Released<T>> {
@@ -83,9 +89,11 @@ impl<T: Clone> OneWay<T> {
 
     fn take_moved(&mut self, now: Time) -> Option<Released<T>> {
         self.stages.advance(now, &mut self.counters);
-        let released = self.stages.take_due(now)?;
-        self.counters.delivered += Count::one(released.packet.bytes);
-        Some(released)
+        let released = self.stages.take_due(now);
+        if let Some(Released { packet, .. }) = &released {
+            self.counters.delivered += Count::one(packet.bytes);
+        }
+        released
     }
 
     fn admit(&mut self, now: Time, packet: Packet<T>) {

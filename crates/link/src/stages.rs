@@ -14,6 +14,7 @@ use std::time::Duration;
 
 /// What holds the packets of one direction.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum Stages<T> {
     Delay(Delay<T>),
     Bottleneck(Bottleneck<T>),
@@ -36,7 +37,9 @@ impl<T> Stages<T> {
     /// Lets every hand-over up to `now` happen.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time, counters: &mut Counters) {
-        if let Self::DelayThenBottleneck(delay, bottleneck) = self {
+        if let Self::DelayThenBottleneck(delay, bottleneck) = self
+            && delay.is_due(now)
+        {
             hand_over(delay, bottleneck, now, |Dropped { reason, packet }| {
                 counters.drop_one(reason, packet.bytes);
             });

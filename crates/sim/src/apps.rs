@@ -22,6 +22,7 @@ const SMALLEST_WRITE: u64 = 1448;
 
 /// The application at one end of a TCP stream.
 #[derive(Debug)]
+#[repr(u8)] // It is asked at every event: a tag of its own is read at once, one within a field of the writer is computed.
 pub(crate) enum App {
     Writer(Writer),
     Reader(Reader),
@@ -66,7 +67,7 @@ impl App {
     }
 
     /// Reads and writes what it has to.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run(&mut self, now: Time, socket: &mut Endpoint) {
         match self {
             Self::Writer(writer) => socket.send(|sender| writer.run(now, sender)),

@@ -20,26 +20,36 @@ use std::time::Duration;
 const WAKE: Duration = Duration::from_micros(2);
 
 /// Where a stream's applications are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Process {
+    #[default]
     Asleep,
     Woken,
     /// Its turn is now.
     Running,
 }
 
+/// What the engine has to do for a stream.
+#[derive(Debug, Clone, Copy, Default)]
+struct Agenda {
+    process: Process,
+    /// Something happened to it at this instant.
+    is_touched: bool,
+    /// The earliest of its wakes that are in the heap.
+    armed: Option<Time>,
+}
+
 /// What may be the first part of a super-packet that arrives.
 struct Held {
     gso_id: u64,
     stream: u32,
-    direction: Direction,
     data: Data,
 }
 
 impl Held {
     /// Whether `next` is more of it, which is then a part of it.
-    fn takes(&mut self, gso_id: u64, direction: Direction, next: &Data) -> bool {
-        (self.gso_id, self.direction) == (gso_id, direction) && self.data.join(next)
+    fn takes(&mut self, gso_id: u64, next: &Data) -> bool {
+        self.gso_id == gso_id && self.data.join(next)
     }
 }
 
@@ -49,31 +59,28 @@ pub(crate) struct Engine {
     pub(crate) now: Time,
     pub(crate) network: Network,
     pub(crate) streams: Vec<Stream>,
+    /// One for each stream.
+    agendas: Vec<Agenda>,
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The earliest wake of each stream that is in the heap.
-    armed: Vec<Option<Time>>,
     /// Whose applications are woken, and when their turn is; all wait equally long.
     woken: VecDeque<(Time, u32)>,
-    processes: Vec<Process>,
+    /// Those to which something happened at this instant.
     touched: Vec<u32>,
-    is_touched: Vec<bool>,
     /// Looks on where the run asks for it.
     checks: Option<Box<Checks>>,
 }
 
 impl Engine {
     pub(crate) fn new(now: Time, network: Network, streams: Vec<Stream>, checks: Option<Checks>) -> Self {
-        let count = streams.len();
+        let agendas = vec![Agenda::default(); streams.len()];
         Self {
             now,
             network,
             streams,
+            agendas,
             wakes: BinaryHeap::new(),
-            armed: vec![None; count],
             woken: VecDeque::new(),
-            processes: vec![Process::Asleep; count],
             touched: Vec::new(),
-            is_touched: vec![false; count],
             checks: checks.map(Box::new),
         }
     }
@@ -94,14 +101,25 @@ impl Engine {
     }
 
     /// Lets everything happen that happens at `at`.
+    #[inline(always)]
     pub(crate) fn advance(&mut self, at: Time) {
         self.now = at;
         self.give_turns();
-        self.deliver();
-        self.fire_timers();
+        for direction in [Direction::Forward, Direction::Reverse] {
+            if self.network.is_due(at, direction) {
+                self.deliver(direction);
+            }
+        }
+        if let Some(checks) = &mut self.checks {
+            checks.look_at_path(self.now, &self.network);
+        }
+        if self.wakes.peek().is_some_and(|Reverse((wake, _))| *wake <= at) {
+            self.fire_timers();
+        }
         self.settle();
         if let Some(checks) = &mut self.checks {
-            checks.look_at_streams(at, &self.streams, &self.armed);
+            let armed = self.agendas.iter().map(|agenda| agenda.armed);
+            checks.look_at_streams(at, self.streams.iter().zip(armed));
         }
     }
 
@@ -111,30 +129,30 @@ impl Engine {
         self.checks.as_ref()?.broken()
     }
 
-    fn deliver(&mut self) {
+    /// Everything that arrives now, this way.
+    #[inline(never)]
+    fn deliver(&mut self, direction: Direction) {
         let mut held: Option<Held> = None;
-        while let Some((direction, Released { packet, .. })) = self.network.take_due(self.now) {
+        while let Some(Released { packet, .. }) = &self.network.take_due(self.now, direction) {
+            self.network.show_arrival(self.now, direction, packet);
             if let Some(checks) = &mut self.checks {
                 checks.on_arrival(self.now, direction, &packet.payload, &self.streams);
             }
             let Segment { stream, body, .. } = &packet.payload;
             match body {
                 Body::Data(data) if self.joins(*stream, direction) => {
-                    if !held.as_mut().is_some_and(|held| held.takes(packet.gso_id, direction, data)) {
-                        let next = Held { gso_id: packet.gso_id, stream: *stream, direction, data: *data };
-                        self.arrive_held(held.replace(next).as_ref());
+                    if !held.as_mut().is_some_and(|held| held.takes(packet.gso_id, data)) {
+                        let next = Held { gso_id: packet.gso_id, stream: *stream, data: *data };
+                        self.arrive_held(direction, held.replace(next).as_ref());
                     }
                 }
                 _ => {
-                    self.arrive_held(held.take().as_ref());
+                    self.arrive_held(direction, held.take().as_ref());
                     self.arrive(*stream, direction, body);
                 }
             }
         }
-        self.arrive_held(held.as_ref());
-        if let Some(checks) = &mut self.checks {
-            checks.look_at_path(self.now, &self.network);
-        }
+        self.arrive_held(direction, held.as_ref());
     }
 
     /// Whether what arrives together of a stream, this way, is joined before TCP takes it.
@@ -142,9 +160,9 @@ impl Engine {
         self.streams.get(stream as usize).is_some_and(|stream| stream.joins(direction))
     }
 
-    fn arrive_held(&mut self, held: Option<&Held>) {
-        if let Some(Held { stream, direction, data, .. }) = held {
-            self.arrive(*stream, *direction, &Body::Data(*data));
+    fn arrive_held(&mut self, direction: Direction, held: Option<&Held>) {
+        if let Some(Held { stream, data, .. }) = held {
+            self.arrive(*stream, direction, &Body::Data(*data));
         }
     }
 
@@ -156,14 +174,15 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn fire_timers(&mut self) {
         while let Some(&Reverse((at, stream))) = self.wakes.peek()
             && at <= self.now
         {
             self.wakes.pop();
             let index = stream as usize;
-            if self.armed[index] == Some(at) {
-                self.armed[index] = None;
+            if self.agendas[index].armed == Some(at) {
+                self.agendas[index].armed = None;
                 self.streams[index].on_timer(self.now);
                 self.touch(stream);
             }
@@ -171,16 +190,19 @@ impl Engine {
     }
 
     /// What was woken runs before anything else comes: two bursts as far apart as a turn takes are answered one by one.
+    #[inline]
     fn give_turns(&mut self) {
-        while let Some((_, stream)) = self.woken.pop_front_if(|(at, _)| *at <= self.now) {
-            self.processes[stream as usize] = Process::Running;
-            self.touch(stream);
+        if self.woken.front().is_some_and(|(at, _)| *at <= self.now) {
+            while let Some((_, stream)) = self.woken.pop_front_if(|(at, _)| *at <= self.now) {
+                self.agendas[stream as usize].process = Process::Running;
+                self.touch(stream);
+            }
+            self.settle();
         }
-        self.settle();
     }
 
     /// Every stream that something happened to, in order.
-    #[inline]
+    #[inline(never)]
     fn settle(&mut self) {
         self.touched.sort_unstable();
         for at in 0..self.touched.len() {
@@ -189,36 +211,34 @@ impl Engine {
         self.touched.clear();
     }
 
-    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted. Not part of
-    /// [`Self::settle`], which mostly finds nothing to do.
-    #[inline(never)]
+    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.
+    #[inline(always)]
     fn settle_one(&mut self, stream: u32) {
         let index = stream as usize;
-        self.is_touched[index] = false;
-        let target = &mut self.streams[index];
-        let process = &mut self.processes[index];
+        let (target, agenda) = (&mut self.streams[index], &mut self.agendas[index]);
+        agenda.is_touched = false;
         let mut application = target.next_application();
-        if *process == Process::Running || application.is_some_and(|at| at <= self.now) {
+        if agenda.process == Process::Running || application.is_some_and(|at| at <= self.now) {
             target.run_applications(self.now);
             application = target.next_application();
-            if *process == Process::Running {
-                *process = Process::Asleep;
+            if agenda.process == Process::Running {
+                agenda.process = Process::Asleep;
             }
-        } else if *process == Process::Asleep && target.wakes_application(self.now) {
-            *process = Process::Woken;
+        } else if agenda.process == Process::Asleep && target.wakes_application(self.now) {
+            agenda.process = Process::Woken;
             self.woken.push_back((self.now.after(WAKE), stream));
         }
         target.flush(self.now, &mut self.network);
         if let Some(at) = Time::earliest(target.next(), application)
-            && self.armed[index].is_none_or(|armed| at < armed)
+            && agenda.armed.is_none_or(|armed| at < armed)
         {
-            self.armed[index] = Some(at);
+            agenda.armed = Some(at);
             self.wakes.push(Reverse((at, stream)));
         }
     }
 
     fn touch(&mut self, stream: u32) {
-        if !std::mem::replace(&mut self.is_touched[stream as usize], true) {
+        if !std::mem::replace(&mut self.agendas[stream as usize].is_touched, true) {
             self.touched.push(stream);
         }
     }

@@ -94,11 +94,15 @@ impl Checks {
         }
     }
 
-    /// Everything that happens at `now` has happened; `armed` is what the engine will wake each stream for.
-    pub(crate) fn look_at_streams(&mut self, now: Time, streams: &[Stream], armed: &[Option<Time>]) {
-        for (number, stream) in streams.iter().enumerate() {
+    /// Everything that happens at `now` has happened; each stream comes with what the engine will wake it for.
+    pub(crate) fn look_at_streams<'a>(
+        &mut self,
+        now: Time,
+        streams: impl Iterator<Item = (&'a Stream, Option<Time>)>,
+    ) {
+        for (number, (stream, armed)) in streams.enumerate() {
             let next = Time::earliest(stream.next(), stream.next_application());
-            let verdict = is_awaited(now, next, armed[number]).and_then(|()| self.stream(number, stream));
+            let verdict = is_awaited(now, next, armed).and_then(|()| self.stream(number, stream));
             self.judge(now, Some(number), verdict);
         }
     }

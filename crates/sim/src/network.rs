@@ -54,7 +54,18 @@ impl Network {
         }
     }
 
-    pub(crate) fn offer(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Time, direction: Direction, packet: Packet<Segment>) {
+        if self.capture.is_some() {
+            self.offer_captured(now, direction, packet);
+        } else {
+            self.direction(direction).offer(now, packet);
+        }
+    }
+
+    /// Apart, since only what a capture numbers has to be copied for it.
+    #[inline(never)]
+    fn offer_captured(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
         if let Some(capture) = &mut self.capture {
             capture.leaves(now, direction, &mut packet);
         }
@@ -67,17 +78,28 @@ impl Network {
         Time::earliest(self.forward.next_due(), self.reverse.next_due())
     }
 
-    /// The next packet that arrives at `now`, and which way it went; forward before reverse.
-    #[inline(always)]
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<(Direction, Released<Segment>)> {
-        let (direction, released) = match self.forward.take_due(now) {
-            Some(released) => (Direction::Forward, released),
-            None => (Direction::Reverse, self.reverse.take_due(now)?),
+    /// Whether a packet may arrive this way at `now`.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Time, direction: Direction) -> bool {
+        let way = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
         };
+        way.is_due(now)
+    }
+
+    /// The next packet that arrives this way at `now`.
+    #[inline]
+    pub(crate) fn take_due(&mut self, now: Time, direction: Direction) -> Option<Released<Segment>> {
+        self.direction(direction).take_due(now)
+    }
+
+    /// Shows a packet that arrives to who looks on.
+    #[inline]
+    pub(crate) fn show_arrival(&mut self, now: Time, direction: Direction, packet: &Packet<Segment>) {
         if let Some(capture) = &mut self.capture {
-            capture.arrives(now, direction, &released.packet);
+            capture.arrives(now, direction, packet);
         }
-        Some((direction, released))
     }
 
     /// Ends the captures.
@@ -113,6 +135,7 @@ impl Network {
         Direction::ALL.into_iter().flat_map(|way| self.counts(way).records(way)).collect()
     }
 
+    #[inline]
     fn direction(&mut self, direction: Direction) -> &mut OneWay<Segment> {
         match direction {
             Direction::Forward => &mut self.forward,

@@ -142,6 +142,7 @@ impl TcpStream {
     }
 
     /// A packet reached `end`.
+    #[inline(always)]
     fn on_arrival(&mut self, now: Time, end: usize, body: &Body) {
         if !self.handshake.is_accepted() || matches!(body, Body::SynAck { .. }) {
             self.shake(now, body);
@@ -319,10 +320,10 @@ impl Stream {
         let [data, back] = ways;
         let (stream, ip) = (self.number, self.ip);
         // A number of its own for every super-packet of the run; streams do not share one.
-        let mut offer = |direction, gso_id: u64, body: Body, timestamps| {
+        let mut offer = |direction, gso_id: u64, body: &Body, timestamps| {
             let gso_id = (u64::from(stream) << 40) | gso_id;
             let bytes = body.frame_bytes(ip, timestamps);
-            let packet = Packet { gso_id, bytes, payload: Segment { stream, id: 0, body } };
+            let packet = Packet { gso_id, bytes, payload: Segment { stream, id: 0, body: *body } };
             network.offer(now, direction, packet);
         };
         match &mut self.transport {
@@ -330,9 +331,9 @@ impl Stream {
                 let timestamps = tcp.ends[SENDER].sender.host.timestamps;
                 for (from, body) in tcp.messages.drain(..) {
                     self.last_gso_id += 1;
-                    offer(ways[from], self.last_gso_id, body, timestamps);
+                    offer(ways[from], self.last_gso_id, &body, timestamps);
                 }
-                for (end, way) in tcp.ends.iter_mut().zip(ways).filter(|(end, _)| !end.is_silent()) {
+                for (end, way) in tcp.ends.iter_mut().zip(ways) {
                     end.flush(|gso_id, body| offer(way, gso_id, body, timestamps));
                 }
             }
@@ -341,14 +342,14 @@ impl Stream {
                     && let Some(body) = udp.send_due(now)
                 {
                     self.last_gso_id += 1;
-                    offer(data, self.last_gso_id, body, false);
+                    offer(data, self.last_gso_id, &body, false);
                 }
             }
             Transport::Ping(ping) if !self.is_held => {
                 ping.act(now);
                 for (way, body) in ping.outbox() {
                     self.last_gso_id += 1;
-                    offer(if way == PingWay::Request { data } else { back }, self.last_gso_id, body, false);
+                    offer(if way == PingWay::Request { data } else { back }, self.last_gso_id, &body, false);
                 }
             }
             Transport::Ping(_) => {}

@@ -56,7 +56,7 @@ impl Endpoint {
     }
 
     /// A segment without payload.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn on_ack(&mut self, now: Time, header: &Header) {
         let is_misplaced = header.seq < self.receiver.rcv_wup
             || header.seq > self.receiver.rcv_nxt + self.receiver.window_left();
@@ -73,7 +73,7 @@ impl Endpoint {
 
     /// A segment with payload (`tcp_rcv_established()`): what it acknowledges, then what it carries, then what either lets go, and an
     /// ACK only where nothing went.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
         if !self.receiver.accepts(now, data) {
             return;
@@ -128,24 +128,26 @@ impl Endpoint {
 
     /// Hands over what waits to enter the path, with the numbers of its super-packets; an ACK is one of its own.
     #[inline]
-    pub(crate) fn flush(&mut self, mut offer: impl FnMut(u64, Body)) {
+    pub(crate) fn flush(&mut self, mut offer: impl FnMut(u64, &Body)) {
         self.receiver.sent_before = 0;
         if self.sender.outbox.is_empty() {
-            for (_, header) in self.receiver.outbox.drain(..) {
+            for (_, header) in &self.receiver.outbox {
                 self.last_ack_id += 1;
-                offer(self.last_ack_id, Body::Ack(header));
+                offer(self.last_ack_id, &Body::Ack(*header));
             }
+            self.receiver.outbox.clear();
             return;
         }
         if !self.receiver.outbox.is_empty() {
             self.queue_acks();
         }
-        for (gso_id, mut body) in self.sender.outbox.drain(..) {
-            if let Body::Data(Data { header, .. }) | Body::Probe(header) = &mut body {
+        for (gso_id, body) in &mut self.sender.outbox {
+            if let Body::Data(Data { header, .. }) | Body::Probe(header) = body {
                 self.receiver.complete(header);
             }
-            offer(gso_id, body);
+            offer(*gso_id, body);
         }
+        self.sender.outbox.clear();
     }
 
     /// Puts ACKs to their places between what the sending half sends.

@@ -185,6 +185,7 @@ impl Receiver {
         range.end < self.rcv_wup || range.start > self.rcv_nxt + self.window_left()
     }
 
+    #[inline(always)]
     fn take_in_order(&mut self, now: Time, data: &Data, range: Range, rtt: &Rtt) {
         if range.start < self.rcv_nxt {
             self.reassembly.report_duplicate(Range { start: range.start, end: self.rcv_nxt });
