@@ -610,6 +610,8 @@ pub enum ExpectMetric {
     Lost,
     /// `limited_by`.
     LimitedBy,
+    /// `cause`.
+    Cause,
     /// `cwnd_cause`.
     CwndCause,
     /// `ping.base_rtt_us`.
@@ -626,7 +628,7 @@ pub enum ExpectMetric {
     PingLaw,
     /// The category with the second largest share in `limited_fraction`, where that is a tenth and more.
     AlsoLimitedBy,
-    /// `limited_by` and `cwnd_cause` of each flow, in the scenario's order.
+    /// `limited_by` and `cause` of each flow, in the scenario's order.
     Flows,
     /// The direction whose queue adds a standing delay, or `none`.
     Bufferbloat,

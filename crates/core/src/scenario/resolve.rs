@@ -8,7 +8,9 @@ use super::draft::{AppKind, Draft, FlowDraft, HostDraft, HostsDraft, Ways};
 use super::expect;
 use super::key::Slot;
 use super::section::Section;
-use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec};
+use crate::cell::{
+    Bound, CellSpec, Direction, ExpectMetric, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec,
+};
 use crate::hosts::{HostsSpec, Place};
 use crate::traffic::pacing::LEAST_DATAGRAM;
 use crate::units::Bytes;
@@ -295,5 +297,16 @@ fn check_expectations(spec: &CellSpec, violations: &mut Violations) {
                 "give path.rate, or write a rate, e.g. \">= 95mbit\"",
             );
         }
+    }
+    let word = |metric| {
+        spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
+            Bound::Word(word) => Some(word),
+            Bound::Value(_) | Bound::OfRate(_) => None,
+        })
+    };
+    if let (Some(limited_by), Some(cause)) = (word(ExpectMetric::LimitedBy), word(ExpectMetric::Cause))
+        && let Some((message, help)) = expect::cause_of_another_limit(limited_by, cause)
+    {
+        violations.add(&[Slot::new(Section::Expect, "cause")], format!("expect.cause: {message}"), help);
     }
 }

@@ -211,14 +211,16 @@ pub const KEYS: &[Key] = &[
         "Ping: the fitted rate in the direction of the replies.", axis = false),
     key!(&[Expect], "limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::LimitedBy, t)),
         "What limited the run.", axis = false),
+    key!(&[Expect], "cause", Expectation, None, "= turns", Setter::Expect(|t| expect::parse(ExpectMetric::Cause, t)),
+        "What refines that: a word of the column `cause` in [What limits a flow](verdicts.md), e.g. `turns` of `app`, `program` of `rwnd`.", axis = false),
     key!(&[Expect], "cwnd_cause", Expectation, None, "= startup", Setter::Expect(|t| expect::parse(ExpectMetric::CwndCause, t)),
         "Why the congestion window limited it: `startup`, `hystart_exit`, `random_loss`, `queue_loss`, `policer`, `reordering`, `ack_path` or \
          `growth`.", axis = false),
     key!(&[Expect], "also_limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::AlsoLimitedBy, t)),
         "What limited it for the second largest share of the time, a tenth and more.", axis = false),
     key!(&[Expect], "flows", Expectation, None, "= rwnd, app", Setter::Expect(|t| expect::parse(ExpectMetric::Flows, t)),
-        "What limited each flow, in the order of the scenario, with the cause of a congestion window where it matters and `|` between \
-         what may be either: `= rwnd, cwnd random_loss|path`.", axis = false),
+        "What limited each flow, in the order of the scenario, with its cause where that matters and `|` between what may be \
+         either: `= rwnd, app turns, cwnd random_loss|path`.", axis = false),
     key!(&[Expect], "bufferbloat", Expectation, None, "= forward", Setter::Expect(|t| expect::parse(ExpectMetric::Bufferbloat, t)),
         "Which direction's queue adds a standing delay to the round trip, or `none`.", axis = false),
     key!(&[Expect], "idle_rtt", Expectation, None, "within 10% of 20ms", Setter::Expect(|t| expect::parse(ExpectMetric::IdleRtt, t)),
