@@ -150,7 +150,7 @@ fn why(reason: Reason) -> String {
         }
         Reason::ApplicationWindow { bytes: size, tenfold_bps } => {
             return format!(
-                "the application lets {} out and waits; ten times as much gives {}",
+                "the application lets {} out and waits, by a window or by requests; ten times as much gives {}",
                 bytes(size),
                 rate(tenfold_bps)
             );

@@ -45,6 +45,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         _ if let Some(Waited { because, .. }) = &waited => {
             format!("{because}; {} were measured", rate(judged.goodput_bps))
         }
+        LimitedBy::App if diagnosis.cause == Some(Cause::Window) => application_window(figures, &measured),
         limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
@@ -53,7 +54,6 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
         LimitedBy::Cwnd => cwnd(judged, &measured),
         LimitedBy::Pacing => pacing(judged),
-        LimitedBy::App if diagnosis.cause == Some(Cause::Window) => application_window(figures, &measured),
         LimitedBy::App => app(judged),
         LimitedBy::Receiver => receiver(judged),
         LimitedBy::Cpu => cpu(judged),
