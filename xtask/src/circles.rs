@@ -89,7 +89,10 @@ fn circles(tree: &Tree) -> Vec<Circle> {
 fn edges(tree: &Tree) -> BTreeMap<usize, Edges> {
     let mut found: BTreeMap<usize, Edges> = BTreeMap::new();
     for (number, module) in tree.modules.iter().enumerate().filter(|(_, module)| !module.is_test) {
-        for name in module.names.iter().filter(|name| !name.is_test) {
+        // What is written again leads to the same modules.
+        let mut written = BTreeSet::new();
+        let names = module.names.iter().filter(|name| !name.is_test);
+        for name in names.filter(|name| written.insert(&name.segments)) {
             for target in tree.modules_of(number, &name.segments) {
                 let Some((parent, [user, used])) = siblings(tree, number, target) else { continue };
                 let place = || {

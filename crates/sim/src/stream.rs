@@ -111,7 +111,7 @@ impl TcpStream {
     }
 
     /// When an application acts of itself.
-    #[inline]
+    #[inline(always)]
     fn next_application(&self) -> Option<Time> {
         let [sender, receiver] = self.applications.as_ref()?;
         Time::earliest(sender.next(&self.ends[SENDER]), receiver.next(&self.ends[RECEIVER]))
@@ -133,9 +133,11 @@ impl TcpStream {
     }
 
     fn on_timer(&mut self, now: Time) {
-        let (syn, syn_ack) = self.handshake.on_timer(now, self.first_windows[RECEIVER]);
-        self.messages.extend(syn.map(|body| (SENDER, body)));
-        self.messages.extend(syn_ack.map(|body| (RECEIVER, body)));
+        if !self.handshake.is_accepted() {
+            let (syn, syn_ack) = self.handshake.on_timer(now, self.first_windows[RECEIVER]);
+            self.messages.extend(syn.map(|body| (SENDER, body)));
+            self.messages.extend(syn_ack.map(|body| (RECEIVER, body)));
+        }
         for end in &mut self.ends {
             end.on_timer(now);
         }

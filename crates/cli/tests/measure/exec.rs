@@ -45,9 +45,9 @@ pub(crate) fn tests() -> Vec<Test> {
         slow_test("an_uplink_that_is_missing_or_ends_is_told", an_uplink_that_is_missing_or_ends),
         slow_test("the_exit_code_is_the_commands", the_exit_code_is_the_commands),
         slow_test("signals_reach_the_command", signals_reach_the_command),
-        test("nothing_is_left_of_what_a_command_started", nothing_is_left),
+        slow_test("nothing_is_left_of_what_a_command_started", nothing_is_left),
         test("many_in_a_row_leave_nothing", many_in_a_row),
-        test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
+        slow_test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
     ];
     tests.extend(disturbed::tests());
     tests.extend(shaping::tests());

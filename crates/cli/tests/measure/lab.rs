@@ -55,10 +55,10 @@ pub(crate) fn tests() -> Vec<Test> {
         slow_test("an_expectation_that_fails_is_exit_code_1", an_expectation_that_fails_is_exit_code_1),
         slow_test("a_signal_stops_it_and_resume_continues", a_signal_stops_it_and_resume_continues),
         test("what_a_killed_run_leaves_the_doctor_removes", what_a_killed_run_leaves_the_doctor_removes),
-        test("pings_tell_the_base_and_both_rates_apart", pings_tell_the_base_and_both_rates_apart),
-        test("what_the_kernel_lacks_is_refused_before_the_first_run", what_the_kernel_lacks_is_refused),
-        test("where_no_thread_is_to_be_had_a_run_ends", where_no_thread_is_to_be_had_a_run_ends),
-        test("two_at_the_same_time_do_not_meet", two_at_the_same_time_do_not_meet),
+        slow_test("pings_tell_the_base_and_both_rates_apart", pings_tell_the_base_and_both_rates_apart),
+        slow_test("what_the_kernel_lacks_is_refused_before_the_first_run", what_the_kernel_lacks_is_refused),
+        slow_test("where_no_thread_is_to_be_had_a_run_ends", where_no_thread_is_to_be_had_a_run_ends),
+        slow_test("two_at_the_same_time_do_not_meet", two_at_the_same_time_do_not_meet),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! What BPF says of a lossy flow, held against the kernel's own counter and the clock.
 
-use crate::measuring::{Folder, Outcome, Skip, Test, lab, names, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, lab, names, slow_test, test};
 use pipefill_core::record::{CaStateSource, Manifest, Retransmit, RetransmitKind, StreamSummary};
 use pipefill_store::{decode_manifest, decode_table};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub(crate) fn tests() -> Vec<Test> {
             state_times_fill_the_life_and_retransmits_equal_the_kernels_counter,
         ),
         test("a_killed_run_leaves_no_program_behind", a_killed_run_leaves_no_program_behind),
-        test(
+        slow_test(
             "without_bpf_the_record_says_so_and_claims_nothing",
             without_bpf_the_record_says_so_and_claims_nothing,
         ),

@@ -1,29 +1,31 @@
-//! Tests that measure on this machine's kernel: first the slow ones, five at a time, then the others one by one; each passes, fails, or is
-//! skipped with a typed reason.
+//! Tests that measure on this machine's kernel: first the slow ones, five at a time, then the others one by one ([`rounds`]); each passes,
+//! fails, or is skipped with a typed reason.
 //!
 //! A late run fails its test, unless the [`Witness`] shows that the machine was late. Such a run is measured again, twice at most; whether a run
 //! was late is known without a look at what it measured. A test without a valid run never passes. Where other tests ran at the same time, they
-//! may be why a run was late: that test is made again, alone, and counts as it ends then. A test that the machine was late for in three of
-//! four runs of this program fails.
+//! may be why a run was late: when all slow tests have ended, that test is made again beside one other at most, and if it is late there too, alone,
+//! and counts as it ends then. A test that the machine was late for in three of four runs of this program fails.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
 
 mod lateness;
 pub mod namespace;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;
+mod rounds;
 
 #[allow(unused_imports, reason = "each test crate uses a part")]
 pub use pipefill::{Folder, names};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use pipefill_testkit::witness::{Kind, Testimony, Witness};
+use rounds::Round;
 use serde_json::Value;
 use signal_hook::consts::SIGHUP;
 use std::cell::Cell;
 use std::fmt;
 use std::process::{ExitCode, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Why a test could not do what it is for.
@@ -35,7 +37,7 @@ pub enum Skip {
     NoBpf(String),
     /// The machine, not the program, was late in every attempt.
     MachineLate(String),
-    /// A run was late beside other tests; never the end of a test, which is made again alone.
+    /// A run was late beside other tests; never the end of a test, which is made again.
     BesideOthers(String),
     /// The programs that read records are not to be had.
     ReadersUnavailable(String),
@@ -102,13 +104,10 @@ pub fn if_quiet(limit: f64, anything: f64) -> f64 {
     if is_quiet() { limit } else { anything }
 }
 
-/// So many slow tests run at a time: they wait most of it, for a path that is slow.
-const AT_ONCE: usize = 5;
-
 /// Tests of a part, and its name.
 pub type Part = (&'static str, Vec<Test>);
 
-/// Runs the tests of all parts, whatever the arguments say of threads: first the slow ones, five at a time, then each of the others alone.
+/// Runs the tests of all parts, whatever the arguments say of threads: each has one, in which it waits for its turn.
 pub fn run(parts: impl IntoIterator<Item = Part>) -> ExitCode {
     let of_part = |(part, tests): Part| {
         tests.into_iter().map(move |test| Test { name: format!("{part}::{}", test.name), ..test })
@@ -117,8 +116,9 @@ pub fn run(parts: impl IntoIterator<Item = Part>) -> ExitCode {
     // Ahead of what else the machine does, where that is permitted: a program that waits for a CPU is its own limit.
     let _permitted = rustix::process::nice(-10);
     let (slow, fast): (Vec<_>, Vec<_>) = parts.into_iter().flat_map(of_part).partition(|test| test.is_slow);
-    let tests = slow.into_iter().chain(fast).map(trial).collect();
-    let arguments = Arguments { test_threads: Some(AT_ONCE), ..Arguments::from_args() };
+    let tests: Vec<Trial> = slow.into_iter().chain(fast).enumerate().map(trial).collect();
+    // With one thread alone the harness would print a name before its test.
+    let arguments = Arguments { test_threads: Some(tests.len().max(2)), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
@@ -133,21 +133,15 @@ fn let_children_hang_up() {
     }
 }
 
-/// Held for writing by a test that has the machine for itself.
-static MACHINE: RwLock<()> = RwLock::new(());
-
 thread_local! {
     /// Whether no other test runs beside that of this thread.
     static IS_ALONE: Cell<bool> = const { Cell::new(true) };
 }
 
-fn trial(Test { name, is_slow, body }: Test) -> Trial {
+fn trial((number, Test { name, is_slow, body }): (usize, Test)) -> Trial {
     Trial::ignorable_test(name.clone(), move || {
-        let mut ended = if is_slow { beside_others(&name, &body) } else { alone(&name, &body) };
-        if let Err(Skip::BesideOthers(reason)) = &ended {
-            println!("beside other tests, to be made again alone: {reason}");
-            ended = alone(&name, &body);
-        }
+        let rounds = if is_slow { &Round::ALL[..] } else { &[Round::Alone] };
+        let ended = in_rounds(rounds, number, &name, &body);
         let is_late = matches!(ended, Err(Skip::MachineLate(_)));
         if lateness::is_too_often(&lateness::file(), &name, is_late) {
             return Err(format!("the machine was late in three of the last four runs: {ended:?}").into());
@@ -169,16 +163,17 @@ fn nothing_may_lack() -> bool {
     std::env::var(NOTHING_LACKS).is_ok_and(|value| value == "1")
 }
 
-fn beside_others(name: &str, body: &dyn Fn() -> Outcome) -> Outcome {
-    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-    IS_ALONE.set(false);
-    timed(&format!("{name}, beside others"), body)
-}
-
-fn alone(name: &str, body: &dyn Fn() -> Outcome) -> Outcome {
-    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-    IS_ALONE.set(true);
-    timed(&format!("{name}, alone"), body)
+/// How the test ends in the first of `rounds` in which no other test makes it late.
+fn in_rounds(rounds: &[Round], number: usize, name: &str, body: &dyn Fn() -> Outcome) -> Outcome {
+    let mut ended = Ok(());
+    for round in rounds {
+        let _turn = rounds::wait_for(*round, number);
+        IS_ALONE.set(*round == Round::Alone);
+        ended = timed(&format!("{name}, {round}"), body);
+        let Err(Skip::BesideOthers(reason)) = &ended else { break };
+        println!("beside other tests, to be made again: {reason}");
+    }
+    ended
 }
 
 fn timed(what: &str, body: &dyn Fn() -> Outcome) -> Outcome {

@@ -51,7 +51,9 @@ impl Endpoint {
     /// Timers that are due.
     #[inline]
     pub(crate) fn on_timer(&mut self, now: Time) {
-        self.send(|sender| sender.on_timer(now));
+        if self.sender.has_written() {
+            self.send(|sender| sender.on_timer(now));
+        }
         self.receiver.on_timer(now, &self.sender.rtt);
     }
 

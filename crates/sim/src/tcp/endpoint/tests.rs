@@ -116,7 +116,7 @@ impl Script {
 
 fn sent(end: &mut Endpoint) -> Vec<Body> {
     let mut sent = Vec::new();
-    end.flush(|_, body| sent.push(body));
+    end.flush(|_, body| sent.push(*body));
     sent
 }
 
