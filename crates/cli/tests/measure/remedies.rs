@@ -9,7 +9,7 @@ mod table;
 use crate::hosts::sshd::{self, Sshd};
 use crate::measuring::namespace::{folder_with, root_folder};
 use crate::measuring::{Folder, Outcome, Skip, Test, excused, test};
-use cases::{Arithmetic, CASES, Case, FILE};
+use cases::{Arithmetic, CASES, Case};
 use pipefill_testkit::witness::Witness;
 use quantities::quantities;
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub(crate) fn tests() -> Vec<Test> {
 fn is_remedied(case: &Case, is_written: bool) -> Outcome {
     let needs_sshd = case.needs.contains(&sshd::PROGRAM);
     let folder = if needs_sshd { root_folder(case.needs) } else { folder_with(case.needs) }?;
-    fs::write(folder.path("file"), vec![b'x'; FILE]).unwrap();
+    fs::write(folder.path("file"), vec![b'x'; case.bytes]).unwrap();
     let _server = needs_sshd.then(|| Sshd::prepare(&folder, "::\nListenAddress 0.0.0.0", "/usr/bin:/bin"));
 
     let [before, after] = ["before", "after"].map(|kept| Measured::of(&folder, case, kept));

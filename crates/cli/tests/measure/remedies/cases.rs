@@ -2,9 +2,6 @@
 
 use crate::hosts::sshd;
 
-/// Bytes of the file that is transferred.
-pub(super) const FILE: usize = 4_000_000;
-
 /// What the figures of a sentence are about.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arithmetic {
@@ -24,6 +21,8 @@ pub(super) struct Case {
     pub(super) is_quick: bool,
     /// Programs that have to be installed.
     pub(super) needs: &'static [&'static str],
+    /// Of the file that is transferred.
+    pub(super) bytes: usize,
     pub(super) rtt: &'static str,
     /// Of both directions.
     pub(super) rate: &'static str,
@@ -47,6 +46,7 @@ pub(super) const CASES: [Case; 6] = [
         report: "OpenSSH: `ssh host 'cat /dev/zero'` (hpn-ssh 58)",
         is_quick: false,
         needs: &[sshd::PROGRAM, "ssh", "ssh-keygen"],
+        bytes: 0,
         rtt: "167ms",
         rate: "2gbit",
         server: [SSHD; 2],
@@ -65,6 +65,7 @@ pub(super) const CASES: [Case; 6] = [
         report: "HTTP/2 upload: curl to nghttpd with a window of 64 KiB (haproxy 293)",
         is_quick: false,
         needs: &["nghttpd", "curl"],
+        bytes: 4_000_000,
         rtt: "25ms",
         rate: "100mbit",
         server: ["exec nghttpd --no-tls -w16 -W16 8443", "exec nghttpd --no-tls -w17 -W17 8443"],
@@ -79,6 +80,7 @@ pub(super) const CASES: [Case; 6] = [
         report: "HTTP/2 download: nghttp with a window of 64 KiB (curl 1102)",
         is_quick: true,
         needs: &["nghttpd", "nghttp"],
+        bytes: 4_000_000,
         rtt: "33ms",
         rate: "200mbit",
         server: ["exec nghttpd --no-tls -d $PWD 8443"; 2],
@@ -96,6 +98,7 @@ pub(super) const CASES: [Case; 6] = [
         report: "SFTP: `sftp -R 1 -B 30000` (libfuse/sshfs 300)",
         is_quick: false,
         needs: &[sshd::PROGRAM, "sftp", "ssh-keygen"],
+        bytes: 30_000_000,
         rtt: "25ms",
         rate: "1gbit",
         server: [SSHD; 2],
@@ -114,6 +117,7 @@ pub(super) const CASES: [Case; 6] = [
         report: "Database cursor: 100 kB a fetch (trino 16153)",
         is_quick: true,
         needs: &["sh"],
+        bytes: 0,
         rtt: "10ms",
         rate: "1gbit",
         server: ["exec OWN answer 100000", "exec OWN answer 200000"],
@@ -128,6 +132,7 @@ pub(super) const CASES: [Case; 6] = [
         report: "A response in two writes, Nagle's algorithm and delayed ACKs (scylladb 9619)",
         is_quick: true,
         needs: &["sh"],
+        bytes: 0,
         rtt: "10ms",
         rate: "1gbit",
         server: ["exec OWN answer 200,300 nagle", "exec OWN answer 200,300"],
