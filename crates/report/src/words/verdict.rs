@@ -256,7 +256,7 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
         return measured.text.clone();
     };
     let each = measured.bps as f64 * rtt_us as f64 / 8e6;
-    let known = figures.flight_bytes.and_then(known_window).unwrap_or("");
+    let known = figures.flight_bytes.and_then(known_window).unwrap_or_default();
     let allowed = figures.rwnd_bytes.into_iter().chain(figures.cwnd_bytes).min();
     let allows = allowed.map_or_else(String::new, |window| format!("; TCP would allow {}", bytes(window)));
     format!(
@@ -268,14 +268,13 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
     )
 }
 
-/// Windows of applications by their size: `CHAN_SES_WINDOW_DEFAULT` of OpenSSH, and the initial window of HTTP/2 (RFC 9113, 6.9.2).
-fn known_window(most_out: u64) -> Option<&'static str> {
-    let known =
-        [(2 << 20, ", the size of an OpenSSH channel window"), (65_535, ", the size of an HTTP/2 window")];
-    known
-        .into_iter()
-        .find(|&(size, _): &(u64, _)| most_out.abs_diff(size) <= size / 10)
-        .map(|(_, words)| words)
+/// Windows of applications by their size: `CHAN_SES_WINDOW_DEFAULT` of OpenSSH, and the initial window of HTTP/2 (RFC 9113, 6.9.2). What is out at
+/// most is the window and its framing, of which samples may miss the last bytes.
+fn known_window(most_out: u64) -> Option<String> {
+    let known = [(2 << 20, "an OpenSSH channel window"), (65_535, "an HTTP/2 window")];
+    let is_its = |&(size, _): &(u64, _)| (size - size / 50..=size + size / 20).contains(&most_out);
+    let (_, name) = known.into_iter().find(is_its)?;
+    Some(format!("; at most {} are out, the size of {name}", bytes(most_out)))
 }
 
 fn cpu(judged: &JudgedFlow) -> String {
