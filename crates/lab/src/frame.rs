@@ -7,6 +7,7 @@ use crate::sys::buffers::Buffer;
 use crate::sys::packet::{Outgoing, SNAP};
 use crate::sys::received::{Packet, Received, VNET_LEN};
 use pipefill_capture::write::checksum::{fold, sum};
+use pipefill_capture::write::{ecn, set_ecn};
 use pipefill_core::cell::Family;
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,6 +20,10 @@ const VNET_GSO_TCPV4: u8 = 1;
 const VNET_GSO_TCPV6: u8 = 4;
 const VNET_GSO_ECN: u8 = 0x80;
 const TCP: u8 = 6;
+/// Don't Fragment, in the first byte of IPv4's flags.
+const DF: u8 = 0x40;
+/// The ECN field of a packet that is marked (RFC 3168, section 5).
+const CE: u8 = 3;
 const TCP_FIN: u8 = 0x01;
 const TCP_PSH: u8 = 0x08;
 const TCP_CWR: u8 = 0x80;
@@ -92,8 +97,22 @@ impl Frame {
         u32::try_from(len).unwrap_or(u32::MAX)
     }
 
-    /// The packet that carries the `count` segments from `first` on.
-    pub(crate) fn outgoing(&self, first: u16, count: u16) -> Outgoing {
+    /// Whether its ECN field is ECT(0) or ECT(1).
+    pub(crate) fn is_ect(&self) -> bool {
+        matches!(ecn(&self.head[..self.head_len]), 1 | 2)
+    }
+
+    /// Whether no router may fragment it: IPv4 with DF, and IPv6.
+    pub(crate) fn has_df(&self) -> bool {
+        match self.head[12..ETHERNET] {
+            [0x08, 0x00] => self.head[ETHERNET + 6] & DF != 0,
+            [0x86, 0xdd] => true,
+            _ => false,
+        }
+    }
+
+    /// The packet that carries the `count` segments from `first` on, with CE where `is_marked`.
+    pub(crate) fn outgoing(&self, first: u16, count: u16, is_marked: bool) -> Outgoing {
         let head_len = self.head_len.min(self.len);
         let mut out = Outgoing {
             vnet: self.vnet,
@@ -106,6 +125,9 @@ impl Frame {
             && count < self.segments()
         {
             self.carve(&mut out, cut, first, count);
+        }
+        if is_marked {
+            set_ecn(&mut out.head, CE);
         }
         out
     }
@@ -226,6 +248,9 @@ pub(crate) mod tests {
         let mut head = [0_u8; HEADERS];
         head[12..14].copy_from_slice(&[0x08, 0x00]);
         head[ETHERNET] = 0x45;
+        // ECT(0), DF.
+        head[ETHERNET + 1] = 2;
+        head[ETHERNET + 6] = DF;
         put_len(&mut head, ETHERNET + 2, HEADERS - ETHERNET + payload);
         put_len(&mut head, ETHERNET + 4, 0xfffe);
         head[ETHERNET + 9] = TCP;
@@ -269,14 +294,14 @@ pub(crate) mod tests {
             packet: Packet::Head(&head),
         });
         assert_eq!((frame.segments(), frame.segment_len(0)), (1, 90));
-        let out = frame.outgoing(0, 1);
+        let out = frame.outgoing(0, 1, false);
         assert_eq!((out.len, out.head_len, &out.head[..60]), (90, 60, &head[..]));
     }
 
     #[test]
     fn flags_stay_on_the_segment_that_carried_them() {
         let frame = super_packet(3 * MSS);
-        let parts = [frame.outgoing(0, 1), frame.outgoing(1, 1), frame.outgoing(2, 1)];
+        let parts = [frame.outgoing(0, 1, false), frame.outgoing(1, 1, false), frame.outgoing(2, 1, false)];
         let has = |bit: u8| parts.each_ref().map(|part| flags(part) & bit != 0);
         assert_eq!(has(TCP_FIN), [false, false, true]);
         assert_eq!(has(TCP_PSH), [false, false, true]);
@@ -284,15 +309,36 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_mark_is_the_ecn_field_alone_and_the_checksum_follows() {
+        for count in [1, 2, 3] {
+            let frame = super_packet(3 * MSS);
+            assert!(frame.is_ect() && frame.has_df());
+            let (plain, marked) = (frame.outgoing(0, count, false), frame.outgoing(0, count, true));
+            let differ: Vec<usize> =
+                (0..plain.head_len).filter(|&at| plain.head[at] != marked.head[at]).collect();
+            assert!(
+                differ.iter().all(|at| [ETHERNET + 1, ETHERNET + 10, ETHERNET + 11].contains(at)),
+                "{differ:?}"
+            );
+            assert_eq!((ecn(&plain.head), ecn(&marked.head)), (2, CE));
+            assert_eq!(fold(sum(&marked.head[ETHERNET..ETHERNET + 20])), 0xffff);
+        }
+        let frame = super_packet_of_ipv6(3 * MSS, false);
+        assert!(!frame.is_ect() && frame.has_df(), "the traffic class is 0");
+        let marked = frame.outgoing(0, 3, true);
+        assert_eq!((ecn(&marked.head), marked.head[ETHERNET] >> 4), (CE, 6));
+    }
+
+    #[test]
     fn a_segment_alone_is_no_super_packet_and_two_are() {
         let frame = super_packet(3 * MSS);
-        assert_eq!(frame.outgoing(1, 1).vnet[1], VNET_GSO_NONE);
-        assert_eq!(frame.outgoing(1, 2).vnet[1], VNET_GSO_TCPV4);
-        assert_eq!(frame.outgoing(0, 2).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
+        assert_eq!(frame.outgoing(1, 1, false).vnet[1], VNET_GSO_NONE);
+        assert_eq!(frame.outgoing(1, 2, false).vnet[1], VNET_GSO_TCPV4);
+        assert_eq!(frame.outgoing(0, 2, false).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
     }
 
     /// The same over IPv6, with a hop-by-hop extension of 8 bytes where `is_extended`, whose payload is kept.
-    fn super_packet_of_ipv6(payload: usize, is_extended: bool) -> Frame {
+    pub(crate) fn super_packet_of_ipv6(payload: usize, is_extended: bool) -> Frame {
         let tcp_at = ETHERNET + IPV6 + if is_extended { 8 } else { 0 };
         let mut bytes = vec![0_u8; tcp_at + 32 + payload];
         bytes[12..14].copy_from_slice(&[0x86, 0xdd]);
@@ -329,7 +375,7 @@ pub(crate) mod tests {
             prop_assert_eq!(usize::from(segments), payload.div_ceil(MSS));
             for cut in cuts.iter().cycle() {
                 let count = (*cut).min(segments - first);
-                let out = frame.outgoing(first, count);
+                let out = frame.outgoing(first, count, false);
                 let headers = ETHERNET + IPV6 + 32 + if is_extended { 8 } else { 0 };
                 let length = usize::from(get_u16(&out.head, ETHERNET + 4));
                 if count < segments {
@@ -355,7 +401,7 @@ pub(crate) mod tests {
             let (mut first, mut carried) = (0_u16, 0_usize);
             for cut in cuts.iter().cycle() {
                 let count = (*cut).min(segments - first);
-                let out = frame.outgoing(first, count);
+                let out = frame.outgoing(first, count, false);
                 let bytes = out.len - HEADERS;
                 let wire: u32 = (first..first + count).map(|i| frame.segment_len(i)).sum();
                 prop_assert_eq!(wire as usize, bytes + usize::from(count) * HEADERS);
@@ -377,7 +423,7 @@ pub(crate) mod tests {
         fn any_header_is_survived(head in prop::collection::vec(any::<u8>(), 0..200), vnet in any::<[u8; VNET_LEN]>(), len in 0_u32..70_000) {
             let frame = Frame::new(Received { realtime_ns: 0, is_outgoing: false, len, vnet, packet: Packet::Head(&head) });
             for index in 0..frame.segments().min(50) {
-                prop_assert!(frame.outgoing(index, 1).len <= len as usize);
+                prop_assert!(frame.outgoing(index, 1, false).len <= len as usize);
             }
         }
     }

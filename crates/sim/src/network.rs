@@ -54,6 +54,12 @@ impl Network {
         }
     }
 
+    /// The traffic begins at `now`: changes of the path count from here.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.forward.begin(now);
+        self.reverse.begin(now);
+    }
+
     pub(crate) fn offer(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
         if let Some(capture) = &mut self.capture {
             capture.leaves(now, direction, &mut packet);

@@ -234,6 +234,7 @@ impl Traffic<'_> {
             return Ok(Outcome { zero: self.engine.now, invalid });
         }
         let zero = self.engine.now;
+        self.engine.network.begin(zero);
         self.start_applications(zero);
         let ends = self.spec.flows.iter().map(|flow| waiting::earliest_end(flow, &self.spec.path, zero));
         let end = ends.max().unwrap_or(zero);

@@ -80,6 +80,7 @@ impl TcpStream {
             timestamps: host.timestamps,
             scales: host.window_scaling.then_some(scales),
             first_window: self.first_windows[SENDER] as u16,
+            ecn: [host.asks_for_ecn(), host.ecn_agreed],
         }
     }
 

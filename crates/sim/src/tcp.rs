@@ -6,6 +6,7 @@ pub(crate) mod ack;
 pub(crate) mod ack_policy;
 pub(crate) mod chrono;
 pub(crate) mod cwnd_use;
+mod ecn;
 pub(crate) mod endpoint;
 pub(crate) mod info;
 pub(crate) mod limits;

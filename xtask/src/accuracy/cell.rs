@@ -79,11 +79,7 @@ fn direction(golden: &Golden) -> DirectionSpec {
         delay: milliseconds(golden.rtt_ms / 2.0),
         jitter,
         delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
-        bottleneck: None,
+        ..DirectionSpec::EMPTY
     }
 }
 

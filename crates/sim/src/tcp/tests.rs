@@ -58,7 +58,7 @@ impl Script {
         }
         let (ts, ts_echo) = (jiffies::stamp(self.now), jiffies::stamp(echoed));
         self.sender
-            .on_ack(self.now, &Header { seq: FIRST_BYTE, ack: place(next), window, ts, ts_echo, sacks });
+            .on_ack(self.now, &Header { seq: FIRST_BYTE, ack: place(next), window, ts, ts_echo, sacks, ecn: 0 });
         self.left()
     }
 
