@@ -2,7 +2,7 @@
 //!
 //! Never: a segment forgotten. Every segment that is joined is in exactly one packet that is taken, with its due time.
 
-use crate::frame::Frame;
+use crate::frame::{Frame, mark};
 use crate::sys::packet::Outgoing;
 use pipefill_core::units::Time;
 use pipefill_link::IpPacket;
@@ -91,7 +91,10 @@ impl Batch {
     pub(crate) fn close(&mut self) {
         if let Some(mut run) = self.run.take() {
             let count = u16::try_from(run.dues.len()).unwrap_or(u16::MAX);
-            let packet = run.frame.outgoing(run.first, count, run.is_marked);
+            let mut packet = run.frame.outgoing(run.first, count);
+            if run.is_marked {
+                mark(&mut packet);
+            }
             self.bytes += packet.len;
             self.packets.push(packet);
             self.dues.append(&mut run.dues);
@@ -170,7 +173,7 @@ mod tests {
         batch.close();
         let mut left = Vec::new();
         batch.flush(|packets, _| {
-            left = packets.iter().map(|packet| (ecn(&packet.head), packet.len)).collect()
+            left = packets.iter().map(|packet| (ecn(&packet.head), packet.len)).collect();
         });
         let headers = frame.segment_len(0) as usize - MSS;
         assert_eq!(left, [(2, headers + 2 * MSS), (3, headers + MSS), (2, headers + 2 * MSS)]);

