@@ -24,7 +24,7 @@ use examples::{
     STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use hosts::HostsOptions;
-pub(crate) use path::{PathOption, typed};
+pub(crate) use path::{PathOption, typed, typed_change, typed_policer};
 use pipefill_analysis::infer::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
@@ -450,6 +450,21 @@ pub(crate) struct ExecArgs {
     /// Spread of the delay in each direction, e.g. 2ms
     #[arg(long, value_name = "TIME", help_heading = PATH)]
     pub(crate) jitter: Option<String>,
+    /// Mark this share of the packets CE in each direction, e.g. 1%; both hosts ask for ECN (tcp_ecn = 1)
+    #[arg(long, value_name = "SHARE", help_heading = PATH)]
+    pub(crate) mark: Option<String>,
+    /// Drop what exceeds a rate in each direction, without a queue, e.g. 20mbit:64KiB [default burst: 64KiB]
+    #[arg(long, value_name = "RATE[:BURST]", help_heading = PATH)]
+    pub(crate) policer: Option<String>,
+    /// Largest IP packet of a link between the command and the server, bytes, e.g. 1400
+    #[arg(long, value_name = "BYTES", help_heading = PATH)]
+    pub(crate) inner_mtu: Option<String>,
+    /// What the sender of a larger packet hears: icmp, or nothing (black-hole) [default: icmp]
+    #[arg(long, value_name = "WORD", requires = "inner_mtu", help_heading = PATH)]
+    pub(crate) pmtud: Option<String>,
+    /// Change the path after a time, e.g. 5s,for=2s,loss=100% or 10s,rate=5mbit. loss is for each direction. May be repeated
+    #[arg(long, value_name = "AT,KEY=VALUE,…", help_heading = PATH)]
+    pub(crate) change: Vec<String>,
     /// The path and the hosts of this scenario, which has one cell; its flows do not matter
     #[arg(long, value_name = "FILE", help_heading = PATH)]
     pub(crate) scenario: Option<PathBuf>,

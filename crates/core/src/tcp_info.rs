@@ -106,7 +106,6 @@ pub struct TcpInfo {
     pub pacing_rate_bps: Option<u64>,
     /// `tcpi_max_pacing_rate` (bytes/s) × 8: what a program set with `SO_MAX_PACING_RATE`; null where it set nothing, absent where the
     /// source does not report it.
-    #[expect(clippy::option_option, reason = "not reported is not the same as no limit")]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "reported")]
     pub max_pacing_rate_bps: Option<Option<u64>>,
     /// `tcpi_delivery_rate` (bytes/s) × 8.
@@ -201,7 +200,6 @@ impl TcpInfo {
 }
 
 /// A member that is there, also where it is null.
-#[expect(clippy::option_option, reason = "the outer one is whether the member is there")]
 fn reported<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }

@@ -16,6 +16,7 @@ mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 pub mod hosts;
+mod icmp;
 mod kernel_types;
 mod lateness;
 pub mod mapped_file;

@@ -80,6 +80,7 @@ impl TcpStream {
             timestamps: host.timestamps,
             scales: self.scales(),
             first_window: self.first_windows[SENDER] as u16,
+            ecn: [host.asks_for_ecn(), host.ecn_agreed],
         }
     }
 
@@ -311,6 +312,26 @@ impl Stream {
     pub(crate) fn flush(&mut self, now: Time, network: &mut Network) {
         let is_silent = matches!(&self.transport, Transport::Tcp(tcp) if tcp.is_silent());
         if !is_silent {
+            self.hand_over(now, network);
+            if let Some(mtu) = network.told_mtu {
+                self.hear_of_oversized(now, network, mtu);
+            }
+        }
+    }
+
+    /// ICMP messages about what was just sent: the router is next to either host. What is sent again is small enough.
+    fn hear_of_oversized(&mut self, now: Time, network: &mut Network, mtu: u32) {
+        let ways = [self.direction, self.direction.opposite()];
+        let is_told =
+            ways.map(|way| network.take_oversized(way).filter(|&stream| stream == self.number).count() > 0);
+        if let Transport::Tcp(tcp) = &mut self.transport {
+            for (end, is_told) in tcp.ends.iter_mut().zip(is_told) {
+                if is_told {
+                    end.send(|sender| sender.on_packet_too_big(now, mtu));
+                }
+            }
+        }
+        if is_told != [false; 2] {
             self.hand_over(now, network);
         }
     }

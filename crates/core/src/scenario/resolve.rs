@@ -1,6 +1,7 @@
 //! From what was said to a resolved cell: defaults, and the rules that bind several keys.
 
 mod app;
+mod hazards;
 mod path;
 
 use super::bounds::STREAMS_MAX;
@@ -82,6 +83,8 @@ impl Violations {
 fn host(both: &HostDraft, own: &HostDraft) -> HostSpec {
     let mut sysctl = both.sysctl.clone();
     sysctl.extend(own.sysctl.clone());
+    let ecn = own.tcp_ecn.or(both.tcp_ecn);
+    sysctl.extend(ecn.map(|ecn| ("net.ipv4.tcp_ecn".to_owned(), ecn.to_string())));
     for (name, value) in [
         ("net.ipv4.tcp_rmem", own.tcp_rmem.as_ref().or(both.tcp_rmem.as_ref())),
         ("net.ipv4.tcp_wmem", own.tcp_wmem.as_ref().or(both.tcp_wmem.as_ref())),
