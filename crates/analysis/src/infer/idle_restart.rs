@@ -5,7 +5,7 @@ use super::sender_sample::SenderSample;
 /// Follows the samples of one sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct IdleRestart {
-    /// The last sample with data outstanding: when, and the largest cwnd since the last idle time.
+    /// The last sample in which it sent: when, and the largest cwnd since the last idle time.
     busy: Option<(u64, u64)>,
     /// cwnd before the last idle time, and retransmissions then.
     before: Option<(u64, u32)>,
@@ -15,7 +15,7 @@ impl IdleRestart {
     /// Takes the next sample, in order of time; gives cwnd before the last idle time while it is smaller since then. A loss ends that.
     pub(super) fn add(&mut self, sample: &SenderSample) -> Option<u64> {
         let cwnd = sample.cwnd.map(|(_, cwnd)| cwnd).or(sample.packets.map(|packets| packets.flight))?;
-        if sample.unacked == 0 {
+        if !sample.is_sending {
             return None;
         }
         let was_idle = |at_us: u64| sample.rto_us.is_some_and(|rto_us| sample.t_us - at_us > rto_us);
@@ -41,7 +41,7 @@ mod tests {
         let mut restart = IdleRestart::default();
         let of = |&(t_ms, unacked, cwnd, retransmits): &(u64, u64, u64, u32)| SenderSample {
             t_us: t_ms * 1_000,
-            unacked,
+            is_sending: unacked > 0,
             cwnd: Some((1.0, cwnd)),
             rto_us: Some(300_000),
             retransmits,
