@@ -55,8 +55,10 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# Without those that `make proof` runs. Beside the others the one that mostly waits for a download, and the page in its browser.
+# Without those that `make proof` runs. Beside the others the one that mostly waits for a download, and the page in its browser. More threads
+# than CPUs, since many tests wait: for a terminal, for a server, for what `watch` looks at.
 phase_tests() {
+    local -x RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
     local names beside=() told=() status=0 one
     mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|beside_tools)$")
     for one in test_with_python phase_page; do

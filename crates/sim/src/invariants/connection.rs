@@ -9,9 +9,6 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::rtt::{RTO_MAX_MS, RTO_MIN_US};
 use crate::tcp::sender::Sender;
 
-/// Segments that an instant's share of the recount looks at.
-const RECOUNTED: u32 = 32;
-
 /// One way of a connection at the latest look: the sending half of one end and the receiving half of the other.
 #[derive(Debug, Default)]
 pub(super) struct Half {
@@ -77,7 +74,7 @@ impl Half {
             self.until_recount = left;
             return Ok(());
         }
-        self.until_recount = sender.board.packets_out() / RECOUNTED;
+        self.until_recount = sender.board.recounts_left_out();
         let (told, counted) = (receiver.rmem_alloc, receiver.memory_held());
         holds(told == counted, || format!("rmem_alloc is {told}, the packets held are {counted}"))?;
         sender.board.recount(sender.snd_una, sender.snd_nxt)

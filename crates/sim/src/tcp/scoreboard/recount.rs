@@ -2,7 +2,15 @@
 
 use super::{Scoreboard, Sent, counts, mark, waits};
 
+/// Segments that a recount's share of an instant looks at, in the mean.
+const SHARE: u32 = 32;
+
 impl Scoreboard {
+    /// How many times after one recount none is made, so that what they cost does not grow with the list.
+    pub(crate) fn recounts_left_out(&self) -> u32 {
+        self.packets_out() / SHARE
+    }
+
     /// What is wrong with the list, which should hold every byte from `snd_una` to `snd_nxt` once, or with its counts
     /// (`tcp_verify_left_out()`).
     pub(crate) fn recount(&self, snd_una: u64, snd_nxt: u64) -> Result<(), String> {
