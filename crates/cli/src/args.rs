@@ -301,7 +301,7 @@ pub(crate) struct StudyArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CatalogueArgs {
-    /// Run only these scenarios, or groups of scenarios (the word before the first hyphen) [default: all]
+    /// Run only these scenarios, groups of scenarios (the word before the first hyphen) or sets (limits, applications) [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Override a value of every scenario, e.g. run.sample=100ms. May be repeated
@@ -425,9 +425,9 @@ pub(crate) struct PcapArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a line of CSV for each flow
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    /// Print CSV: a row for each flow, or with --csv=time a row for each holder of each flow's time
+    #[arg(long, value_enum, value_name = "TABLE", num_args = 0..=1, require_equals = true, default_missing_value = "flows", conflicts_with = "json")]
+    pub(crate) csv: Option<CsvTable>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -545,6 +545,15 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
 }
 
+/// What the rows of a capture's CSV are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CsvTable {
+    /// Flows
+    Flows,
+    /// Where the time of each flow went
+    Time,
+}
+
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -554,6 +563,8 @@ pub(crate) enum Format {
     Json,
     /// CSV, a row for each cell
     Csv,
+    /// CSV of where the time went: a row for each holder of each flow's time
+    CsvTime,
     /// Parquet, a row for each run; needs -o
     Parquet,
     /// Markdown; with -o it links the pictures found beside FILE or in the folder `pictures`
