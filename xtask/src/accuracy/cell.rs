@@ -5,7 +5,7 @@
 use super::golden::Golden;
 use pipefill_core::cell::{
     Application, BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution,
-    JitterSpec, LossSpec, LossUnit, Offloads, PathSpec, Protocol, RunSpec, Writer,
+    JitterSpec, LossSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run, cell_id};
