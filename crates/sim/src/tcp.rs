@@ -7,6 +7,8 @@ pub(crate) mod ack_policy;
 pub(crate) mod chrono;
 pub(crate) mod cwnd_use;
 mod ecn;
+mod ecn_receiver;
+mod ecn_sender;
 pub(crate) mod endpoint;
 pub(crate) mod info;
 pub(crate) mod limits;
