@@ -108,6 +108,10 @@ pub struct SenderEvidence {
     pub cwnd_before_idle: Option<u64>,
     /// Segments whose ACK in the interval told of CE marks (RFC 3168).
     pub ce_segments: u32,
+    /// The fewest doublings of the retransmission timer in force (`icsk_backoff`); absent where it is not shown.
+    pub backoff_least: Option<u8>,
+    /// Payload acknowledged so far, bytes.
+    pub acked_so_far: u64,
     /// Segments retransmitted in the interval.
     pub retransmits: u32,
     /// Of those sent so far.

@@ -171,6 +171,7 @@ pub(crate) const fn limit_name(limited_by: LimitedBy, cause: Option<Cause>) -> &
         (LimitedBy::Pacing, Some(Cause::Bbr)) => "pacing (BBR's estimate)",
         (LimitedBy::Pacing, _) => "pacing",
         (LimitedBy::Path, Some(Cause::Silence)) => "the path (no answer)",
+        (LimitedBy::Path, Some(Cause::Mtu)) => "the path (its MTU)",
         (LimitedBy::Path, _) => "the path",
         (LimitedBy::Receiver, _) => "the receiving application",
         (LimitedBy::Cpu, _) => "the CPU",

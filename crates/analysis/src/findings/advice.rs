@@ -55,7 +55,7 @@ struct Case<'a> {
 impl Case<'_> {
     fn for_throughput(&self) -> Vec<Advice> {
         let found = match self.judged.diagnosis.limited_by {
-            LimitedBy::Path => vec![self.nothing(self.of_the_path())],
+            LimitedBy::Path => vec![self.for_the_path()],
             LimitedBy::Rwnd if self.judged.is_observed() => vec![self.wider_seen_window()],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
             LimitedBy::Sndbuf if self.judged.is_observed() => vec![self.larger_seen_send_buffer()],
@@ -119,6 +119,17 @@ impl Case<'_> {
         match direction {
             Direction::Forward => format!("path.{name}"),
             Direction::Reverse => format!("path.reverse_{name}"),
+        }
+    }
+
+    fn for_the_path(&self) -> Advice {
+        match self.judged.diagnosis.cause {
+            Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
+            Some(Cause::Mtu) => {
+                let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
+                self.proposed(vec![probing], Reason::LinkDropsLargePackets, None)
+            }
+            _ => self.nothing(self.of_the_path()),
         }
     }
 

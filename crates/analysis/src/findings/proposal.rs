@@ -34,6 +34,8 @@ pub enum Setting {
     ReceiveAutotuning,
     /// `net.ipv4.tcp_slow_start_after_idle=0`.
     KeepCwndAfterIdle,
+    /// `net.ipv4.tcp_mtu_probing=1`.
+    MtuProbing,
     /// `net.ipv4.tcp_congestion_control=bbr`.
     Bbr,
     /// `SO_RCVBUF`, bytes.
@@ -85,6 +87,7 @@ impl Setting {
             Self::WindowScaling => "net.ipv4.tcp_window_scaling",
             Self::ReceiveAutotuning => "net.ipv4.tcp_moderate_rcvbuf",
             Self::KeepCwndAfterIdle => "net.ipv4.tcp_slow_start_after_idle",
+            Self::MtuProbing => "net.ipv4.tcp_mtu_probing",
             Self::Bbr => "net.ipv4.tcp_congestion_control",
             Self::Rcvbuf(_) | Self::NoRcvbuf => "SO_RCVBUF",
             Self::Sndbuf(_) | Self::NoSndbuf => "SO_SNDBUF",
@@ -110,7 +113,7 @@ impl Setting {
             Self::TcpRmem([least, initial, maximum]) | Self::TcpWmem([least, initial, maximum]) => {
                 format!("{least} {initial} {maximum}")
             }
-            Self::WindowScaling | Self::ReceiveAutotuning => "1".to_owned(),
+            Self::WindowScaling | Self::ReceiveAutotuning | Self::MtuProbing => "1".to_owned(),
             Self::KeepCwndAfterIdle => "0".to_owned(),
             Self::Bbr => "bbr".to_owned(),
             Self::NoDelay => "true".to_owned(),
@@ -178,6 +181,10 @@ pub enum Reason {
     DatagramsAreDropped,
     /// The pipe is full.
     PathIsFull,
+    /// Nothing comes back.
+    NobodyAnswers,
+    /// A link drops what is larger than its MTU, and tells nobody.
+    LinkDropsLargePackets,
     /// The application offers no more.
     ApplicationOffersNoMore,
     /// A window of the application limits what goes out in a round trip: its size, and the rate that ten times that size gives.

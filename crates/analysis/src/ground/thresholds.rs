@@ -103,6 +103,8 @@ thresholds! {
     waiting: Judge, Share = 0.50, Source::Catalogue;
     /// Where data waits in no more than this part of the samples, everything was sent at times: neither a pacer nor a window held it then.
     always_waiting: Judge, Share = 0.90, Source::Kernel("tcp_write_xmit()");
+    /// Nothing comes back where the retransmission timer ran out this often without an answer: the other end, or the way to it, is gone.
+    silent_timers: Judge, Count = 3.0, Source::Rfc("6298, 5.5");
     /// A thread that computes, or waits for a CPU, for this part of the time has no more to give on a machine where others run too.
     cpu_busy: Judge, Share = 0.85, Source::Catalogue;
     /// A thread that is late and waited for a CPU for this part of the time is late for that reason.

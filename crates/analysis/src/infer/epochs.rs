@@ -59,6 +59,7 @@ struct Open {
     samples: usize,
     unacked_peak: u64,
     unacked_least: u64,
+    backoff_least: Option<u8>,
     /// Payload segments of the other side at its first sample.
     heard: Option<u64>,
     /// Over the samples in which it moved, and their number.
@@ -201,6 +202,7 @@ impl Open {
             acked: first.acked.unwrap_or(0),
             unacked_first: first.unacked,
             unacked_least: first.unacked,
+            backoff_least: first.backoff,
             heard: first.heard,
             ..Self::default()
         };
@@ -212,6 +214,7 @@ impl Open {
         self.samples += 1;
         self.unacked_peak = self.unacked_peak.max(sample.unacked);
         self.unacked_least = self.unacked_least.min(sample.unacked);
+        self.backoff_least = self.backoff_least.min(sample.backoff);
         if !is_stalled {
             self.unacked_sum = self.unacked_sum.saturating_add(sample.unacked);
             self.moving += 1;
@@ -273,6 +276,8 @@ impl Open {
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.has_ssthresh,
             cwnd_before_idle: self.cwnd_before_idle,
+            backoff_least: self.backoff_least,
+            acked_so_far: last.acked.unwrap_or(0),
             ce_segments: last.ce_segments.saturating_sub(self.ce_segments),
             retransmits: last.retransmits.saturating_sub(self.retransmits),
             retransmits_so_far: last.retransmits,

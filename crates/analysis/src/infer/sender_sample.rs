@@ -35,6 +35,7 @@ pub(super) struct SenderSample {
     pub(super) sndbuf: Option<(f64, u64, u64)>,
     pub(super) has_ssthresh: bool,
     pub(super) rto_us: Option<u64>,
+    pub(super) backoff: Option<u8>,
     /// Whether data is outstanding; of packets whether new data passed.
     pub(super) is_sending: bool,
     /// Segments so far whose ACK told of a CE mark.
@@ -71,6 +72,7 @@ impl SenderSample {
             sndbuf: queued.map(|(queued, limit)| (ratio(queued, limit), queued, limit)),
             has_ssthresh: info.ssthresh_bytes.is_some(),
             rto_us: info.rto_us.map(u64::from),
+            backoff: info.backoff,
             is_sending: info.unacked_bytes > 0,
             ce_segments: info.delivered_ce_segments.unwrap_or(0),
             retransmits: info.retransmits,

@@ -27,6 +27,7 @@ pub static RULES: &[&Rule] = &[
     &unknown::DATAGRAMS,
     // Waits that the packets of both directions show.
     &path::SILENCE,
+    &path::MTU,
     &receiver::ZERO_WINDOW,
     &app::NAGLE,
     &app::DELAYED_ACK,
@@ -35,6 +36,8 @@ pub static RULES: &[&Rule] = &[
     &app::TURNS,
     &app::RATE,
     // The sender's side: its socket or its packets, with a scenario or without.
+    &path::MTU_BY_TIMER,
+    &path::SILENCE_BY_TIMER,
     &cpu::READER_BUSY,
     &receiver::UNREAD,
     &app::ON_TIME,

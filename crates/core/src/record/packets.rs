@@ -133,6 +133,8 @@ pub struct Waits {
     pub nagle_us: u64,
     /// Data was outstanding, and nothing came back for more than three timers.
     pub silence_us: u64,
+    /// The same, and no full-size segment was ever acknowledged, although smaller ones were.
+    pub mtu_us: u64,
     /// The receiver's window had no room for a segment.
     pub zero_window_us: u64,
     /// Times that the other side spoke in between.
@@ -160,13 +162,15 @@ pub enum Waiting {
     Nagle,
     /// [`Waits::silence_us`].
     Silence,
+    /// [`Waits::mtu_us`].
+    Mtu,
     /// [`Waits::zero_window_us`].
     ZeroWindow,
 }
 
 impl Waiting {
     /// Every part, in the order of a turn.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Request,
         Self::Turns,
         Self::Response,
@@ -174,6 +178,7 @@ impl Waiting {
         Self::DelayedAck,
         Self::Nagle,
         Self::Silence,
+        Self::Mtu,
         Self::ZeroWindow,
     ];
 }
@@ -189,6 +194,7 @@ impl Waits {
             Waiting::DelayedAck => self.delayed_ack_us,
             Waiting::Nagle => self.nagle_us,
             Waiting::Silence => self.silence_us,
+            Waiting::Mtu => self.mtu_us,
             Waiting::ZeroWindow => self.zero_window_us,
         }
     }
@@ -203,6 +209,7 @@ impl Waits {
             Waiting::DelayedAck => &mut self.delayed_ack_us,
             Waiting::Nagle => &mut self.nagle_us,
             Waiting::Silence => &mut self.silence_us,
+            Waiting::Mtu => &mut self.mtu_us,
             Waiting::ZeroWindow => &mut self.zero_window_us,
         };
         *part = part.saturating_add(us);
@@ -234,6 +241,7 @@ impl Waits {
             delayed_ack_us: self.delayed_ack_us.saturating_sub(first.delayed_ack_us),
             nagle_us: self.nagle_us.saturating_sub(first.nagle_us),
             silence_us: self.silence_us.saturating_sub(first.silence_us),
+            mtu_us: self.mtu_us.saturating_sub(first.mtu_us),
             zero_window_us: self.zero_window_us.saturating_sub(first.zero_window_us),
             turns: self.turns.saturating_sub(first.turns),
             delayed_acks: self.delayed_acks.saturating_sub(first.delayed_acks),

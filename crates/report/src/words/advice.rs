@@ -69,6 +69,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::TcpRmem(_)
         | Setting::TcpWmem(_)
         | Setting::ReceiveAutotuning
+        | Setting::MtuProbing
         | Setting::KeepCwndAfterIdle => {
             format!("{name} = {value} {host}")
         }
@@ -90,7 +91,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         }
         Setting::RmemMax(size) => sysctl(&size.to_string(), host),
         Setting::WindowScaling => sysctl("1", "both ends"),
-        Setting::ReceiveAutotuning => sysctl("1", host),
+        Setting::ReceiveAutotuning | Setting::MtuProbing => sysctl("1", host),
         Setting::KeepCwndAfterIdle => sysctl("0", host),
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
         Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
@@ -191,6 +192,13 @@ fn why(reason: Reason) -> String {
         }
         Reason::DatagramsAreDropped => {
             "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
+        }
+        Reason::NobodyAnswers => {
+            "nothing comes back: is the other end up, is there a route, does a firewall drop it?"
+        }
+        Reason::LinkDropsLargePackets => {
+            "the sender then tries smaller segments by itself; better: let ICMP through (fragmentation needed), clamp the MSS at the tunnel \
+             (nft add rule … tcp flags syn tcp option maxseg size set rt mtu), or lower the MTU of the interface"
         }
         Reason::PathIsFull => "the pipe is full; only a faster path helps",
         Reason::ApplicationOffersNoMore => "the application offers no more; the network is not the limit",

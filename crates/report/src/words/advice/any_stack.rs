@@ -17,6 +17,7 @@ pub(super) const fn name(setting: &Setting) -> Option<&'static str> {
             "send buffer"
         }
         Setting::WindowScaling => "window scaling",
+        Setting::MtuProbing => "path MTU discovery",
         Setting::KeepCwndAfterIdle => "slow start after idle",
         Setting::Bbr => "congestion control",
         Setting::MaxPacingRate(_) | Setting::OtherFlowsMaxPacingRate(_) => "pacing",
@@ -37,6 +38,7 @@ pub(super) fn in_words(change: &Change, host: &str) -> Option<String> {
         Setting::Sndbuf(size) => format!("a send buffer of {} {host}", bytes(size)),
         Setting::ReceiveAutotuning => format!("a receive buffer that grows by itself {host}"),
         Setting::WindowScaling => "window scaling (RFC 7323) on both hosts".to_owned(),
+        Setting::MtuProbing => format!("path MTU discovery without ICMP (RFC 4821) {host}"),
         Setting::KeepCwndAfterIdle => format!("no slow start after an idle time {host}"),
         Setting::Bbr => {
             format!("a congestion control that measures the path's rate (BBR), where there is one, {host}")
