@@ -269,10 +269,10 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
 }
 
 /// Windows of applications by their size: `CHAN_SES_WINDOW_DEFAULT` of OpenSSH, and the initial window of HTTP/2 (RFC 9113, 6.9.2). What is out at
-/// most is the window and its framing, of which samples may miss the last bytes.
+/// most is the window and its framing, of which samples may miss a part.
 fn known_window(most_out: u64) -> Option<String> {
     let known = [(2 << 20, "an OpenSSH channel window"), (65_535, "an HTTP/2 window")];
-    let is_its = |&(size, _): &(u64, _)| (size - size / 50..=size + size / 20).contains(&most_out);
+    let is_its = |&(size, _): &(u64, _)| (size - size / 20..=size + size / 10).contains(&most_out);
     let (_, name) = known.into_iter().find(is_its)?;
     Some(format!("; at most {} are out, the size of {name}", bytes(most_out)))
 }
