@@ -40,6 +40,8 @@ pub struct Evidence {
     pub datagrams: Option<Datagrams>,
     /// What the stream waited for all the time, as packets of both directions show; absent where it carried data or packets show no wait.
     pub waiting: Option<Waiting>,
+    /// Whether less than a full segment was ever acknowledged by then, and a full one is outstanding.
+    pub may_lose_full_segments: bool,
 }
 
 /// What a scenario asked for, beside the path.

@@ -171,8 +171,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let is_near = side == one.near();
     let back = one.connection.half(side.other());
     let last = samples.last();
-    let is_silent =
-        last.is_some_and(|last| last.waits.silence_us + last.waits.mtu_us > 0 && last.unacked_bytes > 0);
+    let is_silent = last.is_some_and(|last| last.waits.silence_us > 0 && last.unacked_bytes > 0);
     let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
     rtts.sort_unstable();
     let data_ns = half.data_ns();

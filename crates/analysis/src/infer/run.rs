@@ -87,6 +87,7 @@ impl<'a> RunFacts<'a> {
             path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
             datagrams: None,
             waiting: None,
+            may_lose_full_segments: false,
         }
     }
 

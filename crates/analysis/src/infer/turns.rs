@@ -268,7 +268,7 @@ impl<'a> SocketTurns<'a> {
         if self.paused >= self.thresholds.pauses_fewest.count() {
             for interval in std::mem::take(&mut self.pauses) {
                 self.waits.add(Waiting::Rate, interval.length_us());
-                self.found.push(Wait { interval, waiting: Waiting::Rate });
+                self.found.push(Wait::of_socket(interval, Waiting::Rate));
             }
         }
     }
@@ -311,7 +311,7 @@ impl<'a> SocketTurns<'a> {
             let to_us = at_us.saturating_add(us).min(now.t_us);
             if to_us > at_us {
                 self.waits.add(waiting, to_us - at_us);
-                self.found.push(Wait { interval: TimeInterval { from_us: at_us, to_us }, waiting });
+                self.found.push(Wait::of_socket(TimeInterval { from_us: at_us, to_us }, waiting));
             }
             at_us = to_us;
         }

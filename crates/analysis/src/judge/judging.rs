@@ -563,6 +563,7 @@ impl<'a> JudgedStream<'a> {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
                 waiting: Some(wait.waiting),
+                may_lose_full_segments: wait.may_lose_full_segments,
                 ..Evidence::default()
             };
             let Some(decision) = decide(&evidence, thresholds) else { continue };

@@ -26,8 +26,8 @@ pub static RULES: &[&Rule] = &[
     &app::DATAGRAMS_OFFERED,
     &unknown::DATAGRAMS,
     // Waits that the packets of both directions show.
-    &path::SILENCE,
     &path::MTU,
+    &path::SILENCE,
     &receiver::ZERO_WINDOW,
     &app::NAGLE,
     &app::DELAYED_ACK,

@@ -345,8 +345,7 @@ impl Speaker {
         let silent_us = now.saturating_sub(since_ns) / 1_000;
         let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
         if silent_us > SILENT_TIMERS * u64::from(timer_us) {
-            let waiting = if loses_full_segments(half) { Waiting::Mtu } else { Waiting::Silence };
-            self.waits.add(waiting, silent_us);
+            self.waits.add(Waiting::Silence, silent_us);
             (self.piece, self.last_ns) = (None, Some(now));
         }
         self.is_repeating = false;
@@ -359,13 +358,6 @@ pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
         return waits;
     }
     Waits { delayed_ack_us: 0, delayed_acks: 0, nagle_us: 0, nagles: 0, ..waits }
-}
-
-/// Whether less than a full segment was ever acknowledged, and a full one is outstanding: a link carries smaller packets only and drops what is
-/// larger without a word (RFC 2923, 2.1).
-fn loses_full_segments(half: &Half) -> bool {
-    let (acked, segment) = (half.acked_to().saturating_sub(1), u64::from(half.mss_bytes()));
-    acked > 0 && acked < segment && half.unacked_bytes() >= segment
 }
 
 fn has_timed_out(now: u64, since_ns: u64, rto_us: Option<u32>) -> bool {

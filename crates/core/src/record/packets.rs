@@ -133,8 +133,6 @@ pub struct Waits {
     pub nagle_us: u64,
     /// Data was outstanding, and nothing came back for more than three timers.
     pub silence_us: u64,
-    /// The same, and no full-size segment was ever acknowledged, although smaller ones were.
-    pub mtu_us: u64,
     /// The receiver's window had no room for a segment.
     pub zero_window_us: u64,
     /// Times that the other side spoke in between.
@@ -162,15 +160,13 @@ pub enum Waiting {
     Nagle,
     /// [`Waits::silence_us`].
     Silence,
-    /// [`Waits::mtu_us`].
-    Mtu,
     /// [`Waits::zero_window_us`].
     ZeroWindow,
 }
 
 impl Waiting {
     /// Every part, in the order of a turn.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Request,
         Self::Turns,
         Self::Response,
@@ -178,7 +174,6 @@ impl Waiting {
         Self::DelayedAck,
         Self::Nagle,
         Self::Silence,
-        Self::Mtu,
         Self::ZeroWindow,
     ];
 }
@@ -194,7 +189,6 @@ impl Waits {
             Waiting::DelayedAck => self.delayed_ack_us,
             Waiting::Nagle => self.nagle_us,
             Waiting::Silence => self.silence_us,
-            Waiting::Mtu => self.mtu_us,
             Waiting::ZeroWindow => self.zero_window_us,
         }
     }
@@ -209,7 +203,6 @@ impl Waits {
             Waiting::DelayedAck => &mut self.delayed_ack_us,
             Waiting::Nagle => &mut self.nagle_us,
             Waiting::Silence => &mut self.silence_us,
-            Waiting::Mtu => &mut self.mtu_us,
             Waiting::ZeroWindow => &mut self.zero_window_us,
         };
         *part = part.saturating_add(us);
@@ -241,7 +234,6 @@ impl Waits {
             delayed_ack_us: self.delayed_ack_us.saturating_sub(first.delayed_ack_us),
             nagle_us: self.nagle_us.saturating_sub(first.nagle_us),
             silence_us: self.silence_us.saturating_sub(first.silence_us),
-            mtu_us: self.mtu_us.saturating_sub(first.mtu_us),
             zero_window_us: self.zero_window_us.saturating_sub(first.zero_window_us),
             turns: self.turns.saturating_sub(first.turns),
             delayed_acks: self.delayed_acks.saturating_sub(first.delayed_acks),
@@ -255,6 +247,13 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl PacketSample {
+    /// Whether less than a full segment was ever acknowledged, and a full one is outstanding: a link may carry smaller packets only and drop what
+    /// is larger without a word (RFC 2923, 2.1).
+    pub fn may_lose_full_segments(&self) -> bool {
+        let segment = u64::from(self.mss_bytes);
+        (1..segment).contains(&self.acked_bytes) && self.unacked_bytes >= segment
+    }
+
     /// New payload in the interval.
     pub const fn new_bytes(&self) -> u64 {
         self.prompt_bytes.saturating_add(self.unprompted_bytes)

@@ -112,9 +112,9 @@ fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
 
 pub(super) const MTU: Rule = Rule {
     id: RuleId::new("path.mtu"),
-    question: "Is that so, and was no full-size segment ever acknowledged, although smaller ones were?",
+    question: "Is data outstanding, and does nothing come back for more than three timers, although segments below the full size were acknowledged before, and no full one ever?",
     needs: &[Part::Waiting],
-    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Mtu),
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence) && evidence.may_lose_full_segments,
 };
 
 /// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5).
@@ -131,7 +131,7 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
 /// The same of a socket.
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
-    question: "Is that so, and was less than one full-size segment ever acknowledged?",
+    question: "Has the retransmission timer been doubled three times or more, and was less than one full-size segment ever acknowledged?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
