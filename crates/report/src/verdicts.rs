@@ -1,5 +1,6 @@
 //! A verdict in a table and below it, whatever it is on.
 
+use crate::cause;
 use crate::prose::filled;
 use crate::quantity::{MISSING, counted};
 use crate::sheet::{Entry, Tone};
@@ -10,21 +11,9 @@ use pipefill_core::limit::{CwndCause, LimitedBy};
 pub(crate) fn limit(verdict: &Verdict) -> String {
     match (verdict.limited_by, verdict.cwnd_cause) {
         (None, _) => MISSING.to_owned(),
-        (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),
-        (Some(_), None) => limit_of_app(verdict).unwrap_or_default(),
+        (Some(limit), Some(of_cwnd)) => format!("{} {}", limit.as_str(), CwndCause::as_str(of_cwnd)),
+        (Some(_), None) => cause::limit_of_app(verdict).unwrap_or_default(),
     }
-}
-
-/// The limit, and of an application the cause: whom to ask depends on it. `None` where there is no limit.
-pub(crate) fn limit_of_app(verdict: &Verdict) -> Option<String> {
-    let limit = verdict.limited_by?;
-    let cause = verdict.cause.filter(|_| limit == LimitedBy::App);
-    Some(
-        cause.map_or_else(
-            || limit.as_str().to_owned(),
-            |cause| format!("{} {}", limit.as_str(), cause.as_str()),
-        ),
-    )
 }
 
 /// The same as a field of a table.

@@ -1,8 +1,8 @@
 //! A column: a name, and where it takes its figures or words from.
 
 use super::{Entry, Heading, Tone};
+use crate::cause::limit_of_app;
 use crate::quantity::{Kind, Scale};
-use crate::verdicts::limit_of_app;
 use pipefill_analysis::findings::experiment::CellResult;
 use std::collections::BTreeMap;
 

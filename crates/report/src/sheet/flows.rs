@@ -2,8 +2,8 @@
 
 use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
+use crate::cause::limit_of_app;
 use crate::quantity::Kind;
-use crate::verdicts::limit_of_app;
 use pipefill_analysis::findings::experiment::{CellResult, FlowResult};
 use pipefill_analysis::findings::finding::RttSource;
 
