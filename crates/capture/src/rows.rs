@@ -11,6 +11,8 @@ mod samples;
 use crate::headers::Endpoint;
 use crate::tcp::{Connection, Ended, Event, Kind, Observer, RATE_ROUNDS, Side, Vantage};
 use conversation::Conversation;
+
+pub use conversation::Answers;
 use events::Events;
 pub use events::{EventKind, FlowEvent};
 use followings::Followings;
@@ -47,6 +49,7 @@ pub struct Watched {
     samples: Vec<SamplePair>,
     every_ns: u64,
     events: Events,
+    answers: [Answers; 2],
     /// [`Self::know_clock`]; 0 before.
     resolution_us: u32,
 }
@@ -125,8 +128,10 @@ impl Observer for Sampling {
             return;
         }
         let (mut samples, mut every_ns, mut events) = (Vec::new(), EVERY_NS, Events::default());
+        let mut answers = [Answers::default(); 2];
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             followed.conversation.finish(connection);
+            answers = Side::BOTH.map(|side| followed.conversation.answers(side));
             followed.fill_the_pause(connection.last_ns());
             (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
             samples.reserve_exact(1);
@@ -139,6 +144,7 @@ impl Observer for Sampling {
             samples,
             every_ns,
             events,
+            answers,
             resolution_us: 0,
         });
     }
@@ -228,6 +234,12 @@ impl Watched {
     /// What happened to the data of `sender`, in no order.
     pub fn events(&self, sender: Side) -> Vec<FlowEvent> {
         self.events.of(sender)
+    }
+
+    /// How fast `side` answers requests; none where the capture's clock is too coarse for its ACKs.
+    pub fn answers(&self, side: Side) -> Option<(Answers, u32)> {
+        let ack_us = self.connection.answers_us()[side as usize].filter(|&us| self.shows(us))?;
+        Some((self.answers[side as usize], ack_us))
     }
 
     /// The resolution of the capture's clock, where that is coarse: what is shorter is not known.

@@ -5,14 +5,15 @@ use crate::capture_udp::{mptcp_groups, translated, udp_flows};
 use crate::ending;
 use crate::handshake;
 use pipefill_analysis::findings::connections::{
-    BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, NatGroup, judge_together,
+    AnswerTimes, BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, NatGroup,
+    Unaccepted, judge_together,
 };
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::ground::interval::TimeInterval;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{Observed, PacketSample};
+use pipefill_core::record::{CapturePoint, Observed, PacketSample};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -164,6 +165,12 @@ fn setup_us(one: &Watched) -> Option<u64> {
     Some(first_ns.saturating_sub(one.connection.first_ns()) / 1_000)
 }
 
+/// Whether the server dropped the handshake's ACK: B is the end that was opened to.
+fn unaccepted(one: &Watched) -> Option<Unaccepted> {
+    let (syn_acks, has_data_again) = one.connection.unaccepted();
+    Unaccepted::of(syn_acks, has_data_again, one.capture_point(Side::B) == CapturePoint::Sender)
+}
+
 /// What the packets say, without a verdict.
 fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
     let half = one.connection.half(side);
@@ -192,6 +199,12 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
         data_us,
         setup_us: setup_us(one),
         syns: Side::BOTH.map(|side| one.connection.opening(side).map_or(0, |syn| syn.sent)),
+        unaccepted: unaccepted(one),
+        answers: one.answers(side).map_or_else(AnswerTimes::default, |(answers, ack_us)| AnswerTimes {
+            answers: answers.count,
+            least_us: answers.least_us,
+            ack_us,
+        }),
         verdict: Verdict { span_us, ..Verdict::default() },
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),

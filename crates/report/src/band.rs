@@ -36,7 +36,7 @@ impl BandAxis {
             let (from, to) = (self.edge(column), self.edge(column + 1));
             let is_last = column + 1 == self.columns;
             let touches = |event: &&FlowEvent| {
-                let begins = event.from_us < to || (is_last && event.from_us >= to);
+                let begins = event.from_us < to || is_last;
                 begins && (event.to_us > from || (event.to_us == event.from_us && event.to_us >= from))
             };
             events.iter().find(touches).map_or(' ', |event| event_mark(event.kind))

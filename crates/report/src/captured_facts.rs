@@ -1,17 +1,24 @@
 //! What packets say of a flow beside its figures: what the handshake agreed on, and counts, a sentence each.
 
-use crate::quantity::duration;
+use crate::quantity::{counted, duration};
 use crate::verdicts::happened;
 use pipefill_analysis::findings::connections::{
-    CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowOptions, MissingPart,
+    AnswerTimes, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowOptions, MissingPart,
+    Unaccepted,
 };
 use pipefill_core::flow_event::{FlowEvent, FlowEventKind};
 use pipefill_core::stacks::{Stack, StackConfidence};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
-    let facts = [setup(flow), options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
-    facts.into_iter().flatten().chain(outages(&flow.events)).collect()
+    let facts = [options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
+    let facts = remarks(flow).into_iter().chain(facts.into_iter().flatten());
+    facts.chain(outages(&flow.events)).collect()
+}
+
+/// What of them belongs to the verdict: a long beginning, and who answers slowly.
+pub(crate) fn remarks(flow: &CapturedFlow) -> Vec<String> {
+    [setup(flow), slow_answers(flow)].into_iter().flatten().collect()
 }
 
 /// What made the beginning long: SYNs that were sent again, or a server that did not take the connection.
@@ -20,6 +27,17 @@ fn setup(flow: &CapturedFlow) -> Option<String> {
     let took = flow
         .setup_us
         .map_or_else(String::new, |us| format!(", and {} passed before the first data", duration(us)));
+    if let Some(Unaccepted { syn_acks, is_near }) = flow.unaccepted {
+        let again = counted(syn_acks.into(), "time(s)");
+        let reason = match is_near {
+            true => "The server's accept queue was full",
+            false => "Most likely the server's accept queue was full",
+        };
+        return Some(format!(
+            "Setup: the SYN-ACK was sent again {again} after its ACK had passed{took}. {reason}: its kernel drops ACK and data until the program calls \
+             accept(). Let the program accept sooner, or raise its backlog (listen()) and net.core.somaxconn, which limits that."
+        ));
+    }
     match (syns, answers) {
         (2.., _) => Some(format!(
             "Setup: the SYN was sent {syns} times{took}. It was lost, or the server's queue of connections was full."
@@ -29,6 +47,16 @@ fn setup(flow: &CapturedFlow) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// Whoever acknowledges is not who answers, or that program is slow.
+fn slow_answers(flow: &CapturedFlow) -> Option<String> {
+    let AnswerTimes { answers, least_us, ack_us } = flow.slow_answers()?;
+    Some(format!(
+        "A proxy, or a slow server: the sender acknowledges within {}, and the fastest of its {answers} answers took {}.",
+        duration(ack_us.into()),
+        duration(least_us.into())
+    ))
 }
 
 /// What the ends agreed on; `None` where the receiver's SYN is not in the capture.

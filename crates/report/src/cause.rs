@@ -1,5 +1,6 @@
 //! A letter, a colour and a few words for every cause: the same in `explain` and while a run goes on.
 
+use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_core::limit::{Cause as Refinement, LimitedBy};
 
 /// What limits, and what refines it.
@@ -57,6 +58,18 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
         (LimitedBy::Testbed, _) => 'T',
         (LimitedBy::Unknown, _) => '?',
     }
+}
+
+/// The limit, and of an application the cause: whom to ask depends on it. `None` where there is no limit.
+pub(crate) fn limit_of_app(verdict: &Verdict) -> Option<String> {
+    let limit = verdict.limited_by?;
+    let cause = verdict.cause.filter(|_| limit == LimitedBy::App);
+    Some(
+        cause.map_or_else(
+            || limit.as_str().to_owned(),
+            |cause| format!("{} {}", limit.as_str(), cause.as_str()),
+        ),
+    )
 }
 
 /// A cause in a few words, its own first.

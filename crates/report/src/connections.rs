@@ -5,7 +5,7 @@ use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, happened};
 use crate::words::UNKNOWN;
-use crate::{cause, prose, verdicts};
+use crate::{prose, verdicts};
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
@@ -142,9 +142,4 @@ fn row(one: &ConnectionFinding) -> Vec<Entry> {
         Entry::or_missing(one.retransmits.map(|count| count.to_string())),
         verdicts::entry(&one.verdict),
     ]
-}
-
-/// The ANSI colour of what limits it.
-pub fn colour(one: &ConnectionFinding) -> u8 {
-    one.verdict.limited_by.map_or(90, cause::colour)
 }

@@ -247,7 +247,7 @@ pub(crate) fn rule(cell: &CellResult) -> Option<String> {
 }
 
 /// The diagnosis of the run that the verdict is about.
-fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
+pub(crate) fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
     diagnosis_of(cell, cell.headline()?)
 }
 

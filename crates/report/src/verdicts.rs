@@ -1,5 +1,6 @@
 //! A verdict in a table and below it, whatever it is on.
 
+use crate::cause;
 use crate::prose::filled;
 use crate::quantity::{MISSING, counted};
 use crate::sheet::{Entry, Tone};
@@ -10,8 +11,8 @@ use pipefill_core::limit::{CwndCause, LimitedBy};
 pub(crate) fn limit(verdict: &Verdict) -> String {
     match (verdict.limited_by, verdict.cwnd_cause) {
         (None, _) => MISSING.to_owned(),
-        (Some(limit), None) => limit.as_str().to_owned(),
-        (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),
+        (Some(limit), Some(of_cwnd)) => format!("{} {}", limit.as_str(), CwndCause::as_str(of_cwnd)),
+        (Some(_), None) => cause::limit_of_app(verdict).unwrap_or_default(),
     }
 }
 

@@ -14,7 +14,7 @@ mod second_capture;
 mod test_warnings;
 mod unplanned;
 
-pub use captured::{Captured, CapturedFlow};
+pub use captured::{AnswerTimes, Captured, CapturedFlow, Unaccepted};
 pub use captured_udp::{MptcpGroup, NatGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};

@@ -40,10 +40,20 @@ pub(super) struct Conversation {
     speakers: [Speaker; 2],
 }
 
+/// How fast a side answers requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// How many it answered.
+    pub count: u32,
+    /// The least time from a request to its answer as both pass the capture point, microseconds.
+    pub least_us: u32,
+}
+
 /// One side.
 #[derive(Debug, Clone, Copy, Default)]
 struct Speaker {
     waits: Waits,
+    answers: Answers,
     /// Its last payload.
     last_ns: Option<u64>,
     /// Where what it sends without a wait began, and what a shorter one than a round trip belongs to.
@@ -77,6 +87,11 @@ impl Conversation {
     /// Of the data of `side` so far.
     pub(super) fn waits(&self, side: Side) -> Waits {
         self.speakers[side as usize].waits
+    }
+
+    /// Of `side` so far.
+    pub(super) fn answers(&self, side: Side) -> Answers {
+        self.speakers[side as usize].answers
     }
 
     /// A segment passed; `connection` is in the state after it.
@@ -184,6 +199,7 @@ impl Conversation {
         for own in &mut self.speakers {
             *own = Speaker {
                 waits: own.waits,
+                answers: own.answers,
                 is_out: own.is_out,
                 out_bytes: own.out_bytes,
                 ..Speaker::default()
@@ -200,6 +216,14 @@ impl Conversation {
                 own.end_silence(last_ns, connection.half(side));
             }
         }
+    }
+}
+
+impl Answers {
+    fn add(&mut self, ns: u64) {
+        let us = u32::try_from(ns / 1_000).unwrap_or(u32::MAX);
+        self.least_us = if self.count == 0 { us } else { self.least_us.min(us) };
+        self.count = self.count.saturating_add(1);
     }
 }
 
@@ -268,6 +292,7 @@ impl Speaker {
                 self.divide(first.saturating_sub(from_ns), peer_ns, Waiting::Request);
                 self.waits.add(Waiting::Request, last.saturating_sub(first) / 1_000);
                 self.divide(now.saturating_sub(last), own_ns, Waiting::Response);
+                self.answers.add(now.saturating_sub(last));
                 self.waits.turns = self.waits.turns.saturating_add(1);
                 Waiting::Turns
             }

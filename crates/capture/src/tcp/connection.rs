@@ -96,7 +96,12 @@ impl Connection {
             if own.isn != segment.seq {
                 return Some(Kind::Stray);
             }
-            return Some(own.take_syn_again(segment));
+            let kind = own.take_syn_again(segment);
+            if kind == Kind::RtoRetransmit && side == Side::B && own.una > 0 {
+                own.syns_after_ack = own.syns_after_ack.saturating_add(1);
+                own.has_data_again |= peer.counts().retransmits() > 0;
+            }
+            return Some(kind);
         }
         if flags.has(Flags::SYN) {
             if !own.is_known {
@@ -218,6 +223,13 @@ impl Connection {
             _ => (self.halves[0].answer_us()?, self.halves[1].answer_us()?),
         };
         Some(to_b.saturating_add(to_a))
+    }
+
+    /// SYN-ACKs that were sent again although their ACK had passed the capture point, and whether data of the client had been sent again by then: what
+    /// Linux does where its accept queue is full (`tcp_v4_syn_recv_sock()`: the ACK and the data behind it are dropped).
+    pub const fn unaccepted(&self) -> (u8, bool) {
+        let server = &self.halves[1];
+        (server.syns_after_ack, server.has_data_again)
     }
 
     /// What the SYN of `side` said; `None` where it was not seen.

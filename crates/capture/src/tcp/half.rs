@@ -30,6 +30,9 @@ pub struct Half {
     /// A SYN of it was seen, and so many times again.
     pub(super) has_syn: bool,
     pub(super) syns_again: u16,
+    /// Of these after an ACK of it had passed; and whether the other side's data had been sent again by then.
+    pub(super) syns_after_ack: u8,
+    pub(super) has_data_again: bool,
     pub(super) has_fin: bool,
     pub(super) has_timestamps: bool,
     mss_option: Option<u16>,

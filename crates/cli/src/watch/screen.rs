@@ -4,17 +4,19 @@ use super::state::{CURVE, Mode, Sort};
 use crate::terminal::visible;
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::TcpSample;
 use pipefill_observe::carried;
+use pipefill_report::band::{BandAxis, event_mark, event_sentence};
 use pipefill_report::cause;
-use pipefill_report::connections::{colour, exact, limit, notes};
+use pipefill_report::connections::{exact, limit, notes};
 use pipefill_report::quantity::{Kind, MISSING};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState, Wrap};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Columns from which on there is room for it, and those of an IPv4 address with its port.
 const WITH_CURVE: u16 = 92;
@@ -24,6 +26,10 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Columns of a name in the view of one connection.
 const NAME: u16 = 14;
 const VALUE: u16 = 14;
+/// Columns of a holder with its cause.
+const WORDS: u16 = 22;
+/// Events with a line.
+const EVENTS: usize = 4;
 
 /// All that is drawn.
 #[derive(Debug)]
@@ -57,9 +63,7 @@ impl Screen {
     }
 
     fn paint(&self, one: &ConnectionFinding) -> Style {
-        let number = colour(one);
-        let base = if number >= 90 { Color::Indexed(8) } else { Color::Indexed(number - 30) };
-        if self.has_colour { Style::new().fg(base) } else { Style::new() }
+        style(one.verdict.limited_by.unwrap_or(LimitedBy::Unknown), self.has_colour)
     }
 
     fn opened(&self) -> Option<&ConnectionFinding> {
@@ -177,11 +181,17 @@ fn draw_one(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let block = Block::bordered().title(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let shares = one.verdict.limited_fraction.as_ref().map_or(0, BTreeMap::len) as u16;
-    let [curves, limits, words] =
-        Layout::vertical([Constraint::Length(7), Constraint::Length(shares + 1), Constraint::Min(0)])
-            .areas(inner);
+    let held = held_when(one, usize::from(inner.width.saturating_sub(NAME + VALUE + 2)), screen.has_colour);
+    let shares = one.verdict.time.as_ref().map_or(0, Vec::len) as u16;
+    let [curves, band, limits, words] = Layout::vertical([
+        Constraint::Length(7),
+        Constraint::Length(held.len() as u16),
+        Constraint::Length(shares + 1),
+        Constraint::Min(0),
+    ])
+    .areas(inner);
     draw_curves(frame, curves, screen, one);
+    frame.render_widget(Paragraph::new(held), band);
     draw_shares(frame, limits, screen, one);
     frame.render_widget(Paragraph::new(in_words(one)).wrap(Wrap { trim: false }), words);
 }
@@ -242,24 +252,49 @@ fn rates(samples: &[TcpSample]) -> Vec<u64> {
     samples.windows(2).map(rate).collect()
 }
 
-/// Shares of time by limiter, the largest first.
+/// Who held the connection when, a letter a column, the marks of events below it, and the events in words.
+fn held_when<'a>(one: &ConnectionFinding, columns: usize, has_colour: bool) -> Vec<Line<'a>> {
+    let Some(axis) = BandAxis::of(one.timeline.iter(), columns) else { return Vec::new() };
+    let holders = axis.holders(&one.timeline.iter().collect::<Vec<_>>());
+    let letter = |holder: &Option<cause::Cause>| match *holder {
+        Some(holder) => Span::styled(cause::letter(holder).to_string(), style(holder.0, has_colour)),
+        None => Span::raw("·"),
+    };
+    let name = |name: &str| format!("{name:<width$}", width = usize::from(NAME + VALUE));
+    let span = told(Kind::Time, Some(axis.to_us.saturating_sub(axis.from_us)), 1_000);
+    let band = [Span::raw(name(&format!("held by, {span}")))].into_iter().chain(holders.iter().map(letter));
+    let mut lines = vec![Line::from_iter(band)];
+    let marks = axis.marks(&one.times.events);
+    lines.extend((!marks.is_empty()).then(|| Line::raw(format!("{}{marks}", name("events")))));
+    lines.extend(one.times.events.iter().take(EVENTS).map(|event| {
+        Line::raw(format!("  {}  {}", event_mark(event.kind), event_sentence(event, axis.from_us)))
+    }));
+    lines
+}
+
+/// A line for each holder of the time, the longest first, with the letter that it has in the band.
 fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &ConnectionFinding) {
-    let mut shares: Vec<_> = one.verdict.limited_fraction.iter().flatten().collect();
-    shares.sort_by(|a, b| b.1.total_cmp(a.1));
-    for (line, (&limit, &share)) in (area.y..area.bottom()).zip(shares) {
-        let width = f64::from(area.width.saturating_sub(NAME + VALUE)) * share;
+    let time = one.verdict.time.iter().flatten();
+    for (line, held) in (area.y..area.bottom()).zip(time) {
+        let width = f64::from(area.width.saturating_sub(WORDS + VALUE)) * held.share;
+        let cause = held.cause.map_or_else(String::new, |cause| format!(" {}", cause.as_str()));
         let text = format!(
-            "{:<name$}{:>12}  {}",
-            limit.as_str(),
-            Kind::Percent.alone(share * 100.0),
+            "{} {:<words$}{:>12}  {}",
+            cause::letter((held.limited_by, held.cause)),
+            format!("{}{cause}", held.limited_by.as_str()),
+            Kind::Percent.alone(held.share * 100.0),
             "█".repeat(width.round() as usize),
-            name = usize::from(NAME)
+            words = usize::from(WORDS) - 2
         );
-        let number = cause::colour(limit);
-        let colour = Color::Indexed(if number >= 90 { 8 } else { number - 30 });
-        let style = if screen.has_colour { Style::new().fg(colour) } else { Style::new() };
+        let style = style(held.limited_by, screen.has_colour);
         frame.render_widget(Line::styled(text, style), Rect { y: line, height: 1, ..area });
     }
+}
+
+fn style(limit: LimitedBy, has_colour: bool) -> Style {
+    let number = cause::colour(limit);
+    let colour = Color::Indexed(if number >= 90 { 8 } else { number - 30 });
+    if has_colour { Style::new().fg(colour) } else { Style::new() }
 }
 
 fn in_words(one: &ConnectionFinding) -> String {

@@ -38,6 +38,36 @@ fn captures_of_conversations_name_what_was_planted() {
     assert!(others.is_empty(), "{others:#?}");
 }
 
+/// The server's kernel acknowledges after a round trip, and its program answers 500 ms later; where it answers at once, nothing is said. At the
+/// simulated server itself no time passes until the ACK: nothing is compared with that.
+#[test]
+fn a_server_that_acknowledges_long_before_it_answers_is_named() {
+    let folder = Folder::new();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/applications.toml");
+    for (variant, is_slow) in [("response", true), ("turns", false)] {
+        let only = format!("variant={variant},path.rtt=30ms");
+        let words =
+            ["run", scenario.to_str().unwrap(), "--on", "sim", "--capture", "--quiet", "--out", variant];
+        folder.pipefill(&[&words[..], &["--only", &only]].concat()).output().unwrap();
+        let runs = folder.path(variant).join("runs");
+        let run = runs.join(&names(&runs)[0]);
+        for end in ENDS {
+            let file = run.join(format!("artifacts/{end}.pcapng"));
+            for command in ["pcap", "explain"] {
+                let output = folder.pipefill(&[command, file.to_str().unwrap()]).output().unwrap();
+                let text = String::from_utf8(output.stdout).unwrap();
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let is_named = text.contains("A proxy, or a slow server: the sender acknowledges within ");
+                assert_eq!(
+                    is_named,
+                    is_slow && end == "receiver",
+                    "{variant}, {command} near the {end}: {text}"
+                );
+            }
+        }
+    }
+}
+
 /// The cell of a run.
 fn cell(run: &Path) -> Value {
     let manifest: Value = serde_json::from_slice(&fs::read(run.join("manifest.json")).unwrap()).unwrap();

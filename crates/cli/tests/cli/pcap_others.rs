@@ -281,3 +281,51 @@ fn the_setup_begins_with_the_first_syn_and_syns_that_were_lost_are_told() {
         "{text}"
     );
 }
+
+/// The handshake, with the SYN-ACK sent again after 1 and 3 s; each time the client sends its ACK and its request again. `is_acked` is whether the
+/// ACK passes before that, and `to_server_us` how far the capture point is from the server, on a path of 40 ms.
+fn slowly_accepted(is_acked: bool, to_server_us: u64) -> Vec<(u64, Vec<u8>, u32)> {
+    let segment = |seq: u32, ack: u32, flags: u8, payload: usize, id: u16| Tcp {
+        id,
+        ..Tcp::new(seq, ack, flags, payload)
+    };
+    // From the client to the capture point, and from the server.
+    let (there, back) = (20_000 - to_server_us, to_server_us);
+    let mut packets = vec![(there, segment(100, 0, SYN, 0, 1))];
+    for (at, sent_us) in [20_010, 1_020_030, 3_020_070].into_iter().enumerate() {
+        let id = 10 * (at as u16 + 1);
+        packets.push((sent_us + back, segment(500, 101, SYN | ACK, 0, id).back()));
+        if is_acked || at == 2 {
+            let acked_us = sent_us + 20_003 + there;
+            packets.push((acked_us, segment(101, 501, ACK, 0, id + 1)));
+            packets.push((acked_us + 5, segment(101, 501, ACK, 300, id + 2)));
+        }
+    }
+    for at in 0..20_u32 {
+        let (seq, sent_us) = (501 + at * 1_000, 3_060_113 + 40_017 * u64::from(at));
+        packets.push((sent_us + back, segment(seq, 401, ACK, 1_000, 100 + at as u16).back()));
+        packets.push((sent_us + 20_001 + there, segment(401, seq + 1_000, ACK, 0, 200 + at as u16)));
+    }
+    packets.sort_by_key(|(time_us, _)| *time_us);
+    packets.into_iter().map(|(us, tcp)| (us * 1_000, tcp.v4(), tcp.payload as u32)).collect()
+}
+
+#[test]
+fn a_full_accept_queue_is_shown_by_syn_acks_after_their_ack() {
+    let folder = Folder::new();
+    let said = |name: &str, is_acked: bool, to_server_us: u64| {
+        let file = write(&folder, name, 101, &slowly_accepted(is_acked, to_server_us));
+        let output = folder.pipefill(&["pcap", file.to_str().unwrap(), "--all"]).output().unwrap();
+        // Sentences are filled to the terminal's width.
+        String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let sure = "Setup: the SYN-ACK was sent again 2 times after its ACK had passed";
+    let near = said("near.pcap", true, 150);
+    assert!(near.contains(sure) && near.contains(". The server's accept queue was full"), "{near}");
+    assert!(near.contains("raise its backlog (listen()) and net.core.somaxconn"), "{near}");
+    let far = said("far.pcap", true, 19_850);
+    assert!(far.contains(sure) && far.contains("Most likely the server's accept queue was full"), "{far}");
+    // SYN-ACKs that were lost.
+    let lost = said("lost.pcap", false, 150);
+    assert!(!lost.contains("after its ACK") && lost.contains("The ACK was lost, or"), "{lost}");
+}

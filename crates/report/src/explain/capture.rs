@@ -2,6 +2,7 @@
 
 use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
 use crate::captured::{has_words, hidden, notes, seen, too_short, udp};
+use crate::captured_facts::remarks;
 use crate::captured_udp::{groups, in_place_of_tcp};
 use crate::prose::filled;
 use crate::quantity;
@@ -118,12 +119,13 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
         say(&text);
     }
     say(&seen(flow));
+    remarks(flow).iter().for_each(|sentence| say(sentence));
     lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
     lines.extend(where_the_time_went(&flow.verdict, style));
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
-        lines.extend(section("What limited it when", &timeline::drawing(&alone, &diagnosis.events, style)));
+        lines.extend(section("What limited it when", &timeline::drawing(&alone, &flow.events, style)));
         lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }

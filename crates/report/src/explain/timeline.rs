@@ -42,9 +42,9 @@ pub(super) fn drawing(timeline: &[Span], events: &[FlowEvent], style: Style) -> 
     lines.push(labels(&axis));
     lines.extend(legend(timeline, style));
     let shown = events.iter().take(EVENTS);
-    lines.extend(shown.map(|event| {
-        format!("           {}  {}", event_mark(event.kind), event_sentence(event, axis.from_us))
-    }));
+    lines.extend(
+        shown.map(|event| format!("           {}  {}", event_mark(event.kind), event_sentence(event, 0))),
+    );
     if events.len() > EVENTS {
         lines.push(format!("           and {} more events", events.len() - EVENTS));
     }

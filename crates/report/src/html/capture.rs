@@ -4,9 +4,10 @@ use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
 use crate::captured::{HEADINGS, LIMIT, notes, row, seen, unknown};
+use crate::captured_facts::remarks;
 use crate::captured_udp::{self, in_place_of_tcp};
 use crate::charts::RUNS;
-use crate::quantity::{self, counted};
+use crate::quantity::{self, Kind, counted};
 use crate::segments::Segments;
 use crate::sheet::{Entry, anchor};
 use crate::svg;
@@ -14,11 +15,19 @@ use crate::words::UNKNOWN;
 use maud::{Markup, html};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::judge::{HeldTime, Span};
+use pipefill_core::flow_event::FlowEvent;
 
 /// Flows of the table and of the verdicts below it; more nobody reads.
 const FLOWS: usize = 200;
 /// With more flows than this each verdict is closed until somebody asks.
 const OPEN: usize = 6;
+/// Flows with a picture of who held them when.
+const LEDGERS: usize = 40;
+/// Events with a line.
+const EVENTS: usize = 12;
+/// A holder of a smaller part of the time is not named.
+const LEAST_SHOWN: f64 = 0.005;
 
 /// Everything that the page of a capture is made of.
 #[derive(Debug, Clone, Copy)]
@@ -227,6 +236,8 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
             div id={ "flow-" (number) } {
                 p { (flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN)) }
                 p { (seen(flow)) }
+                @for sentence in remarks(flow) { p { (sentence) } }
+                @if number < LEDGERS { (ledger(flow)) }
                 h3 { "What can't be known from here" }
                 ul { @for sentence in unknown(flow) { li { (sentence) } } }
                 @if advice.clone().next().is_some() {
@@ -243,4 +254,38 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
             }
         }
     }
+}
+
+/// Who held it when: a picture, shares and events as text beside it.
+fn ledger(flow: &CapturedFlow) -> Markup {
+    let spans: Vec<Span> = flow.diagnosis().map(|diagnosis| diagnosis.timeline).unwrap_or_default();
+    // One flow is one stream, whatever its number among those that were judged together.
+    let spans: Vec<Span> = spans.into_iter().map(|span| Span { stream: 0, ..span }).collect();
+    let name = format!("Where the time went: {} to {}", flow.src, flow.dst);
+    html! { (held(&name, &spans, &flow.events, flow.verdict.time.as_deref().unwrap_or_default())) }
+}
+
+/// The picture called `name` of `spans`, with `time` and `events` in words; nothing where nothing was judged.
+pub(super) fn held(name: &str, spans: &[Span], events: &[FlowEvent], time: &[HeldTime]) -> Markup {
+    let picture = svg::ledger(name, spans, events);
+    html! {
+        @if let Some(picture) = picture {
+            h3 { "Where the time went" }
+            div class="figures" { figure class="ledger" { (picture.inline()) } }
+            p class="hint" { (shares(time)) }
+            @let events = svg::ledger_events(spans, events);
+            @if !events.is_empty() { ul { @for event in events.iter().take(EVENTS) { li { (event) } } } }
+            @if events.len() > EVENTS { p class="hint" { "and " (events.len() - EVENTS) " more events" } }
+        }
+    }
+}
+
+/// `app turns 62 %, cwnd startup 21 %`
+fn shares(time: &[HeldTime]) -> String {
+    let shown = time.iter().filter(|held| held.share >= LEAST_SHOWN);
+    let part = |held: &HeldTime| {
+        let cause = held.cause.map_or_else(String::new, |cause| format!(" {}", cause.as_str()));
+        format!("{}{cause} {}", held.limited_by.as_str(), Kind::Percent.alone(100.0 * held.share))
+    };
+    shown.map(part).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 //! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
-use super::{Page, fix, tables};
+use super::{Page, capture, fix, tables};
 use crate::explain;
 use crate::quantity::{self, Kind};
 use crate::sheet::{anchor, pings_told, problems};
@@ -46,7 +46,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                 @if let Some(rule) = explain::rule(cell) { p class="hint" { (rule) } }
                 @let problems = problems(page.experiment, cell);
                 @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
-                @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) }
+                @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) (ledger(cell)) }
                 @let proof = fix::of(page.proofs, cell);
                 (advice(page, cell, proof.is_some()))
                 @if let Some(proof) = proof { (fix::told(proof, cell)) }
@@ -104,6 +104,17 @@ fn shares(cell: &CellResult) -> Markup {
                     span { span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str()) " " (Kind::Percent.alone(100.0 * share)) } " "
                 }
             }
+        }
+    }
+}
+
+/// Who held each stream of its main flow when, in the run that the verdict is about.
+fn ledger(cell: &CellResult) -> Markup {
+    let name = format!("Where the time went: {}", cell.coordinates());
+    let time = cell.verdict.time.as_deref().unwrap_or_default();
+    html! {
+        @if let Some(diagnosis) = explain::diagnosis(cell) && time.len() > 1 {
+            (capture::held(&name, &diagnosis.timeline, &diagnosis.events, time))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A column: a name, and where it takes its figures or words from.
 
 use super::{Entry, Heading, Tone};
+use crate::cause::limit_of_app;
 use crate::quantity::{Kind, Scale};
 use pipefill_analysis::findings::experiment::CellResult;
 use std::collections::BTreeMap;
@@ -80,7 +81,7 @@ fn tone(name: &str, value: Option<f64>) -> Tone {
 /// What limited each cell, where that is known of any.
 pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     let known = cells.iter().any(|cell| cell.verdict.limited_by.is_some());
-    let word = |cell: &CellResult| cell.verdict.limited_by.map(|l| l.as_str().to_owned());
+    let word = |cell: &CellResult| limit_of_app(&cell.verdict);
     known.then(|| words("limit", cells, word))
 }
 

@@ -2,6 +2,7 @@
 
 use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
+use crate::cause::limit_of_app;
 use crate::quantity::Kind;
 use pipefill_analysis::findings::experiment::{CellResult, FlowResult};
 use pipefill_analysis::findings::finding::RttSource;
@@ -32,8 +33,7 @@ pub(super) fn rows<'a>(cells: &[&'a CellResult]) -> Vec<(&'a CellResult, &'a Flo
 pub(super) fn columns(flows: &[&FlowResult]) -> Vec<(Heading, Vec<Entry>)> {
     let mut columns = vec![column::words("flow", flows, |flow| Some(flow.name()))];
     columns.extend(column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, flows));
-    let limit = |flow: &FlowResult| flow.verdict.limited_by.map(|limit| limit.as_str().to_owned());
-    columns.push(column::words("limit", flows, limit));
+    columns.push(column::words("limit", flows, |flow| limit_of_app(&flow.verdict)));
     columns
 }
 

@@ -128,6 +128,14 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub syns: [u8; 2],
+    /// Why the server did not take the connection at once, where packets show it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub unaccepted: Option<Unaccepted>,
+    /// How fast the sender answers.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub answers: AnswerTimes,
     /// Packets without data that came back: ACKs.
     #[serde(skip)]
     #[schemars(skip)]
@@ -148,6 +156,44 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub ledger: Option<FlowLedger>,
+}
+
+/// SYN-ACKs that were sent again after the handshake's ACK: the server dropped the ACK, since its accept queue was full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unaccepted {
+    /// How many.
+    pub syn_acks: u8,
+    /// The ACK passed near the server; elsewhere it may have been lost behind the capture point.
+    pub is_near: bool,
+}
+
+impl Unaccepted {
+    /// Of a server that sent this many SYN-ACKs again after their ACK. Far from it one of them may answer an ACK that was lost; `None` then, unless the
+    /// client's data was lost too (`has_data_again`).
+    pub fn of(syn_acks: u8, has_data_again: bool, is_near: bool) -> Option<Self> {
+        let is_shown = syn_acks > 0 && (is_near || has_data_again || syn_acks >= UNACCEPTED);
+        is_shown.then_some(Self { syn_acks, is_near })
+    }
+}
+
+/// Far from the server: SYN-ACKs after their ACK that no single loss explains.
+const UNACCEPTED: u8 = 2;
+/// Turns from which on the least answer is compared with the least ACK.
+const ANSWERS_FEWEST: u32 = 5;
+/// An ACK that comes in less than this part of the least answer is not the answering program's.
+const ACK_PART: u32 = 2;
+/// Of the time that goes to answers at least this part is worth a sentence.
+const ANSWERS_SHARE: f64 = 0.1;
+
+/// How fast an end answers requests, and how fast it acknowledges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AnswerTimes {
+    /// Requests that were answered.
+    pub answers: u32,
+    /// The least time from a request to its answer, at the capture point, microseconds.
+    pub least_us: u32,
+    /// The least round trip from there to that end by its ACKs, microseconds; 0 where none was seen.
+    pub ack_us: u32,
 }
 
 impl Captured {
@@ -215,6 +261,17 @@ impl CapturedFlow {
             reason: Some(reason),
             ..Verdict::default()
         }
+    }
+
+    /// Its answers, where whoever acknowledges is much faster than they are: a proxy, or a slow server.
+    pub fn slow_answers(&self) -> Option<AnswerTimes> {
+        let AnswerTimes { answers, least_us, ack_us } = self.answers;
+        let time = self.verdict.time.iter().flatten();
+        let waits =
+            time.filter(|held| (held.limited_by, held.cause) == (LimitedBy::App, Some(Cause::Response)));
+        let share: f64 = waits.map(|held| held.share).sum();
+        let is_slow = answers >= ANSWERS_FEWEST && ack_us > 0 && ack_us.saturating_mul(ACK_PART) < least_us;
+        (is_slow && share >= ANSWERS_SHARE).then_some(self.answers)
     }
 
     /// How much of it there is to judge.

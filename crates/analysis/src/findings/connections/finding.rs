@@ -7,7 +7,7 @@ use crate::findings::proposal::Proposal;
 use crate::findings::times::FlowTimes;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::RuleId;
+use crate::judge::{RuleId, Span};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{CaStateTimes, Invalid};
@@ -112,6 +112,10 @@ pub struct ConnectionFinding {
     /// Its times, and what happened to it.
     #[serde(flatten)]
     pub times: FlowTimes,
+    /// Who held it when.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub timeline: Vec<Span>,
 }
 
 impl ConnectionFinding {
@@ -172,6 +176,9 @@ impl ConnectionFinding {
         match flows.into_iter().find(|flow| flow.figures.direction == main) {
             Some(flow) => {
                 finding.direction = Some(main);
+                if let Some(VerdictReason::Judged(judged)) = &flow.verdict.reason {
+                    finding.timeline.clone_from(&judged.diagnosis.timeline);
+                }
                 finding.verdict = flow.verdict;
                 finding.times = flow.times;
             }
