@@ -462,7 +462,7 @@ pub(crate) struct ExecArgs {
     /// What the sender of a larger packet hears: icmp, or nothing (black-hole) [default: icmp]
     #[arg(long, value_name = "WORD", requires = "inner_mtu", help_heading = PATH)]
     pub(crate) pmtud: Option<String>,
-    /// Change the path after a time, e.g. 5s,for=2s,loss=100% or 10s,rate=5mbit. loss is for each direction. May be repeated
+    /// Change the path so long after the first packet, e.g. 5s,for=2s,loss=100% or 10s,rate=5mbit. loss is for each direction. May be repeated
     #[arg(long, value_name = "AT,KEY=VALUE,…", help_heading = PATH)]
     pub(crate) change: Vec<String>,
     /// The path and the hosts of this scenario, which has one cell; its flows do not matter

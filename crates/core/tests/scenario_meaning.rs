@@ -109,6 +109,45 @@ fn plain_keys_are_forward_and_reverse_keys_reverse() {
     assert_eq!(reverse.jitter.expect("jitter").spread, ms(2));
 }
 
+/// Begin and end of each forward change of each cell, seconds.
+fn changes(scenario: &Scenario) -> Vec<Vec<(u64, Option<u64>)>> {
+    let of_cell = |spec: &CellSpec| {
+        let changes = spec.path.forward.changes.iter();
+        changes.map(|change| (change.at.as_secs(), change.lasts.map(|span| span.as_secs()))).collect()
+    };
+    scenario.plan().cells.iter().map(|cell| of_cell(&cell.spec)).collect()
+}
+
+#[test]
+fn changes_of_a_variant_replace_those_of_the_scenario_and_a_set_moves_one() {
+    let mut scenario = scenario(
+        "[[path.change]]\nat = \"1s\"\nloss = \"100%\"\n[[path.change]]\nat = \"3s\"\nrtt = \"8ms\"\n\
+         [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n[[variant.path.change]]\nat = \"5s\"\nfor = [\"1s\", \"2s\"]\nloss = \"50%\"",
+    );
+    let outage = vec![(1, None), (3, None)];
+    assert_eq!(changes(&scenario), [outage, vec![(5, Some(1))], vec![(5, Some(2))]]);
+    assert_eq!(scenario.plan().cells[2].axes[1], ("path.change.0.for".to_owned(), "2s".to_owned()));
+    let reverse = &scenario.plan().cells[0].spec.path.reverse.changes;
+    assert_eq!(
+        reverse.iter().map(|change| (change.at, change.delay)).collect::<Vec<_>>(),
+        [(ms(3000), Some(ms(4)))]
+    );
+    scenario.set("path.change.0.at=2s").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(changes(&scenario)[0][0], (2, None));
+}
+
+#[test]
+fn a_policer_an_inner_link_and_ecn_are_resolved() {
+    let cell = cell(
+        "[path]\npolicer = { rate = \"20mbit\" }\ninner_mtu = 1400\n[host]\ntcp_ecn = 1\n[receiver]\ntcp_ecn = 2",
+    );
+    let policer = cell.path.forward.policer.expect("a policer");
+    assert_eq!((policer.rate, policer.burst), (Rate::from_bps(20_000_000), Bytes::new(65_536)));
+    assert_eq!(cell.path.forward.inner_mtu, cell.path.reverse.inner_mtu);
+    let ecn = |host: &pipefill_core::cell::HostSpec| host.sysctl["net.ipv4.tcp_ecn"].clone();
+    assert_eq!((ecn(&cell.sender), ecn(&cell.receiver)), ("1".to_owned(), "2".to_owned()));
+}
+
 #[test]
 fn ends_override_both_and_buffers_become_sysctls() {
     let cell = cell(

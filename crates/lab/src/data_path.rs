@@ -50,8 +50,8 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// What a forwarder shows while it runs, read by the telemetry.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathState {
-    /// When the traffic begins, from which on the path's changes count; written by whoever starts the traffic.
-    pub(crate) begin: Option<Time>,
+    /// From when on the path's changes count; written by whoever starts the traffic.
+    pub(crate) begin: Begin,
     pub(crate) counters: Counters,
     /// The largest lateness of a release so far.
     pub(crate) latest: Duration,
@@ -69,11 +69,21 @@ pub(crate) struct ForwarderReport {
     pub(crate) real_time: bool,
 }
 
+/// When the traffic begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Begin {
+    #[default]
+    Unknown,
+    At(Time),
+    /// With the first packet of a direction: nobody else knows when a program begins.
+    WithFirstPacket,
+}
+
 impl PathState {
-    /// The traffic begins at `at`.
-    pub(crate) fn begin(states: [&Mutex<Self>; 2], at: Time) {
+    /// The traffic of both directions begins.
+    pub(crate) fn begin(states: [&Mutex<Self>; 2], begin: Begin) {
         for mut state in states.into_iter().filter_map(|state| state.lock().ok()) {
-            state.begin = Some(at);
+            state.begin = begin;
         }
     }
 }
@@ -315,16 +325,21 @@ impl<'a> Flow<'a> {
     fn publish_now(&mut self) {
         self.published = self.advanced;
         let mut state = PathState {
-            begin: None,
+            begin: Begin::Unknown,
             counters: self.path.counters(),
             latest: self.latest,
             backlog: self.path.backlog().to_vec(),
         };
         self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);
         if let Ok(mut shown) = self.forwarder.state.lock() {
+            let begin = match shown.begin {
+                Begin::At(at) => Some(at),
+                Begin::WithFirstPacket if state.counters.offered.packets > 0 => Some(self.advanced),
+                Begin::WithFirstPacket | Begin::Unknown => None,
+            };
             state.begin = shown.begin;
             *shown = state;
-            if let Some(begin) = shown.begin.filter(|_| !self.is_begun) {
+            if let Some(begin) = begin.filter(|_| !self.is_begun) {
                 self.path.begin(begin);
                 self.is_begun = true;
             }

@@ -17,7 +17,7 @@ use crate::bare_timer;
 pub use crate::capture::Count;
 use crate::capture::{Subject, Tap};
 use crate::clock::RunClock;
-use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
+use crate::data_path::{Begin, Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::namespace::Namespace;
 use crate::offloads;
 use crate::privilege;
@@ -260,7 +260,7 @@ impl<'a> ProgramPath<'a> {
                 drop((command, reader));
                 child.wait()
             })?;
-            PathState::begin([&self.forward, &self.reverse], self.clock.now());
+            PathState::begin([&self.forward, &self.reverse], Begin::WithFirstPacket);
             let result = meanwhile(&running);
             Ok((code(joined(waiting, "the program")?), result))
         })

@@ -241,14 +241,14 @@ mod tests {
         path.offer(Time::ZERO, Packet { gso_id: 0, bytes, payload: Ip { ecn, df } });
     }
 
-    fn ip_path(spec: DirectionSpec) -> OneWay<Ip> {
-        OneWay::new(&spec, Duration::ZERO, "forward", Seed::new(1))
+    fn ip_path(spec: &DirectionSpec) -> OneWay<Ip> {
+        OneWay::new(spec, Duration::ZERO, "forward", Seed::new(1))
     }
 
     #[test]
     fn only_what_may_be_marked_is_marked_and_counted() {
         let mark = LossSpec::Packets(vec![1, 3]);
-        let mut path = ip_path(DirectionSpec { mark, ..DirectionSpec::EMPTY });
+        let mut path = ip_path(&DirectionSpec { mark, ..DirectionSpec::EMPTY });
         for ecn in [0, 2, 0, 1, 3, 2, 2] {
             offer_ip(&mut path, 1514, ecn, true);
         }
@@ -263,7 +263,7 @@ mod tests {
     fn an_inner_link_drops_what_is_too_large_and_hands_it_back_where_it_is_to_be_reported() {
         for (pmtud, reported) in [(Pmtud::Icmp, 1), (Pmtud::BlackHole, 0)] {
             let inner_mtu = Some(InnerMtuSpec { mtu: 1400, pmtud });
-            let mut path = ip_path(DirectionSpec { inner_mtu, ..DirectionSpec::EMPTY });
+            let mut path = ip_path(&DirectionSpec { inner_mtu, ..DirectionSpec::EMPTY });
             offer_ip(&mut path, 1414, 0, true);
             offer_ip(&mut path, 1415, 0, true);
             offer_ip(&mut path, 1415, 0, false);

@@ -58,3 +58,16 @@ impl Drops {
         Some(lost as f64 / offered as f64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_policer_or_an_inner_link_dropped_was_dropped_by_the_path() {
+        let drops = Drops { random: Some(1), queue: Some(2), offered: Some(100), ..Drops::default() };
+        assert_eq!(drops.by_the_path(), Some(3));
+        let more = Drops { policed: Some(4), exceeds_mtu: Some(5), ..drops };
+        assert_eq!((more.by_the_path(), more.share()), (Some(12), Some(0.12)));
+    }
+}

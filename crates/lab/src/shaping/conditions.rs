@@ -58,6 +58,8 @@ impl Conditions {
     /// # Errors
     /// What an interface can't be shaped to, as the end of a sentence.
     pub(super) fn of(path: &PathSpec, seed: Seed) -> Result<Self, String> {
+        refuse_hazards(&path.forward)?;
+        refuse_hazards(&path.reverse)?;
         let back = DirectionSpec { delay: Duration::ZERO, ..path.reverse.clone() };
         if !back.is_empty() {
             return Err(
@@ -66,7 +68,6 @@ impl Conditions {
             );
         }
         let forward = &path.forward;
-        refuse_hazards(forward)?;
         let delays = DirectionSpec { bottleneck: None, ..forward.clone() };
         let needs_netem = !delays.is_empty() || !path.rtt().is_zero();
         let netem = needs_netem.then(|| netem(path, seed)).transpose()?;
@@ -85,12 +86,12 @@ impl Conditions {
 }
 
 /// What is only in the lab's own path.
-fn refuse_hazards(forward: &DirectionSpec) -> Result<(), String> {
+fn refuse_hazards(way: &DirectionSpec) -> Result<(), String> {
     let keys = [
-        ("mark", !forward.mark.is_none()),
-        ("policer", forward.policer.is_some()),
-        ("inner_mtu", forward.inner_mtu.is_some()),
-        ("change", !forward.changes.is_empty()),
+        ("mark", !way.mark.is_none()),
+        ("policer", way.policer.is_some()),
+        ("inner_mtu", way.inner_mtu.is_some()),
+        ("change", !way.changes.is_empty()),
     ];
     match keys.into_iter().find(|(_, is_asked)| *is_asked) {
         Some((key, _)) => {
@@ -284,6 +285,10 @@ mod tests {
         let mut path = PathSpec::EMPTY;
         path.forward.loss = LossSpec::Packets(vec![3]);
         assert!(Conditions::of(&path, SEED).unwrap_err().contains("listed packets"));
+        let mut path = PathSpec::EMPTY;
+        path.forward.delay = Duration::from_millis(1);
+        path.forward.mark = LossSpec::Packets(vec![3]);
+        assert!(Conditions::of(&path, SEED).unwrap_err().starts_with("path.mark: "));
     }
 
     #[test]
