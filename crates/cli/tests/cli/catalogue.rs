@@ -58,7 +58,8 @@ fn thresholds_that_are_moved_change_just_the_time_that_margins_name() {
     // Judging 38 conversations 308 times takes a minute: `make proof` asks for all.
     let is_whole = std::env::var("PIPEFILL_PERTURBED").is_ok_and(|which| which == "all");
     let chosen = if is_whole { &all[..] } else { &all[..2] };
-    let words = [&["catalogue"], chosen, if is_whole { &["applications"][..] } else { &[] }].concat();
+    let applications: &[&str] = if is_whole { &["applications"] } else { &[] };
+    let words = [&["catalogue"][..], chosen, applications].concat();
     let more = ["--on", "sim", "--perturb", "10%", "--json", "--quiet", "--out", "out"];
     for blindfold in
         [&[][..], &["--resume", "--blindfold", "sender"], &["--resume", "--blindfold", "receiver"]]
