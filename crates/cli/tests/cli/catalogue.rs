@@ -56,7 +56,7 @@ fn thresholds_that_are_moved_change_just_the_time_that_margins_name() {
     let folder = Folder::new();
     let all = ["app-97-of-path", "both-app-path", "rwnd-bbr-4ms", "rwnd-maximum", "sndbuf-maximum"];
     let is_whole = std::env::var("PIPEFILL_PERTURBED").is_ok_and(|which| which == "all");
-    let words = [&["catalogue"], if is_whole { &all[..] } else { &all[..2] }].concat();
+    let words = [&["catalogue"][..], if is_whole { &all[..] } else { &all[..2] }].concat();
     let more = ["--on", "sim", "--perturb", "10%", "--json", "--quiet", "--out", "out"];
     for blindfold in
         [&[][..], &["--resume", "--blindfold", "sender"], &["--resume", "--blindfold", "receiver"]]
