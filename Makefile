@@ -54,11 +54,12 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
 	PIPEFILL_PROGRAM_CAPTURES=all cargo test -q -p pipefill --test measure programs:: || status=1; \
+	PIPEFILL_REMEDIES=all cargo test -q -p pipefill --test measure remedies:: || status=1; \
 	for part in kernel parity verdicts lab watch exec; do PIPEFILL_EXEC_TRIES=10 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	PIPEFILL_PERTURB=all cargo test -q -p pipefill --test cli catalogue::thresholds || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
-	PIPEFILL_PERTURBED=all cargo test -q -p pipefill --test cli catalogue:: || status=1; \
 	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test measure between_verdicts::catalogue || status=1; \
 	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test measure hosts:: || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test measure exec::many_in_a_row || status=1; \

@@ -54,6 +54,16 @@ def test_a_verdict_is_a_row_for_each_flow(experiment: pipefill.Experiment) -> No
     assert "window" in slow["verdict"] and slow["advice"]
 
 
+def test_where_the_time_went_is_a_row_for_each_holder(experiment: pipefill.Experiment) -> None:
+    rows = experiment.time.to_pylist()
+    for cell in experiment.report["cells"]:
+        for flow in cell["flows"]:
+            held = [row for row in rows if row["path.rtt"] == cell["axes"]["path.rtt"] and row["flow"] == flow["flow"]]
+            assert sum(row["us"] for row in held) == flow["span_us"]
+            assert held[0]["limited_by"] == flow["limited_by"] and held[0]["direction"] == "forward"
+    assert experiment.time.schema.field("cause").type == pyarrow.string()
+
+
 def test_types_do_not_depend_on_what_was_measured(experiment: pipefill.Experiment) -> None:
     assert experiment.cells.schema.field("lost_percent").type == pyarrow.float64()
     assert experiment.cells["lost_percent"].null_count == 2
@@ -61,7 +71,7 @@ def test_types_do_not_depend_on_what_was_measured(experiment: pipefill.Experimen
 
 
 def test_polars_and_pandas_take_the_tables(experiment: pipefill.Experiment) -> None:
-    for table in (experiment.cells, experiment.runs, experiment.verdicts):
+    for table in (experiment.cells, experiment.runs, experiment.verdicts, experiment.time):
         assert polars.from_arrow(table).height == table.num_rows
         assert len(table.to_pandas()) == table.num_rows
     assert isinstance(experiment.cells.to_pandas(), pandas.DataFrame)

@@ -5,6 +5,7 @@
 //! them. No rule asks who made the record.
 
 mod both_captures;
+mod buffer_causes;
 mod conditions;
 mod confidence;
 mod cwnd_causes;
@@ -15,7 +16,6 @@ mod judging;
 mod ledger;
 mod length;
 mod packets;
-mod planned_causes;
 mod release;
 mod revisions;
 mod rule;
@@ -183,6 +183,12 @@ pub struct Figures {
     /// The path's fixed round trip, or the least one that was measured where it has none.
     #[serde(default)]
     pub base_rtt_us: Option<u64>,
+    /// Segments whose ACK told of a CE mark, all streams; of packets the ACKs that did. `None` where there were none.
+    #[serde(default)]
+    pub ce_segments: Option<u64>,
+    /// cwnd before the idle times after which it was smaller, all streams.
+    #[serde(default)]
+    pub cwnd_before_idle_bytes: Option<u64>,
     /// Share of the segments sent again that had arrived already (DSACK).
     #[serde(default)]
     pub spurious_share: Option<f64>,

@@ -6,7 +6,7 @@ pub mod checksum;
 mod headers;
 mod pcapng;
 
-pub use headers::{End, Headers, MOST_SACKS, Piece, Tcp, flag};
+pub use headers::{End, Headers, MOST_SACKS, Piece, Tcp, ecn, flag, set_ecn};
 pub use pcapng::{About, Packet, Way, Writer};
 
 use pipefill_core::file_name::FileName;

@@ -24,7 +24,7 @@ use examples::{
     STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use hosts::HostsOptions;
-pub(crate) use path::{PathOption, typed};
+pub(crate) use path::{PathOption, typed, typed_change, typed_policer};
 use pipefill_analysis::infer::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
@@ -301,7 +301,7 @@ pub(crate) struct StudyArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CatalogueArgs {
-    /// Run only these scenarios, or groups of scenarios (the word before the first hyphen) [default: all]
+    /// Run only these scenarios, groups of scenarios (the word before the first hyphen) or sets (limits, applications) [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Override a value of every scenario, e.g. run.sample=100ms. May be repeated
@@ -425,9 +425,9 @@ pub(crate) struct PcapArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a line of CSV for each flow
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    /// Print CSV: a row for each flow, or with --csv=time a row for each holder of each flow's time
+    #[arg(long, value_enum, value_name = "TABLE", num_args = 0..=1, require_equals = true, default_missing_value = "flows", conflicts_with = "json")]
+    pub(crate) csv: Option<CsvTable>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -450,6 +450,21 @@ pub(crate) struct ExecArgs {
     /// Spread of the delay in each direction, e.g. 2ms
     #[arg(long, value_name = "TIME", help_heading = PATH)]
     pub(crate) jitter: Option<String>,
+    /// Mark this share of the packets CE in each direction, e.g. 1%; both hosts ask for ECN (tcp_ecn = 1)
+    #[arg(long, value_name = "SHARE", help_heading = PATH)]
+    pub(crate) mark: Option<String>,
+    /// Drop what exceeds a rate in each direction, without a queue, e.g. 20mbit:64KiB [default burst: 64KiB]
+    #[arg(long, value_name = "RATE[:BURST]", help_heading = PATH)]
+    pub(crate) policer: Option<String>,
+    /// Largest IP packet of a link between the command and the server, bytes, e.g. 1400
+    #[arg(long, value_name = "BYTES", help_heading = PATH)]
+    pub(crate) inner_mtu: Option<String>,
+    /// What the sender of a larger packet hears: icmp, or nothing (black-hole) [default: icmp]
+    #[arg(long, value_name = "WORD", requires = "inner_mtu", help_heading = PATH)]
+    pub(crate) pmtud: Option<String>,
+    /// Change the path after a time, e.g. 5s,for=2s,loss=100% or 10s,rate=5mbit. loss is for each direction. May be repeated
+    #[arg(long, value_name = "AT,KEY=VALUE,…", help_heading = PATH)]
+    pub(crate) change: Vec<String>,
     /// The path and the hosts of this scenario, which has one cell; its flows do not matter
     #[arg(long, value_name = "FILE", help_heading = PATH)]
     pub(crate) scenario: Option<PathBuf>,
@@ -530,6 +545,15 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
 }
 
+/// What the rows of a capture's CSV are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CsvTable {
+    /// Flows
+    Flows,
+    /// Where the time of each flow went
+    Time,
+}
+
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -539,6 +563,8 @@ pub(crate) enum Format {
     Json,
     /// CSV, a row for each cell
     Csv,
+    /// CSV of where the time went: a row for each holder of each flow's time
+    CsvTime,
     /// Parquet, a row for each run; needs -o
     Parquet,
     /// Markdown; with -o it links the pictures found beside FILE or in the folder `pictures`

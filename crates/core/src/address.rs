@@ -20,6 +20,11 @@ pub const fn of_receiver(family: Family) -> IpAddr {
     address(family, 2)
 }
 
+/// Address of the router between both hosts, from which ICMP messages about packets come.
+pub const fn of_gateway(family: Family) -> IpAddr {
+    address(family, 254)
+}
+
 const fn address(family: Family, host: u8) -> IpAddr {
     match family {
         Family::Ipv4 => IpAddr::V4(Ipv4Addr::new(10, 77, 0, host)),

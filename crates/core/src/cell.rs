@@ -4,8 +4,10 @@
 //! that a backend would have to make (then two backends would choose differently).
 
 mod application;
+mod hazards;
 
 pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
+pub use hazards::{ChangeSpec, InnerMtuSpec, Phase, Pmtud, PolicerSpec};
 
 use crate::hosts::HostsSpec;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
@@ -190,8 +192,8 @@ impl PathSpec {
     }
 }
 
-/// One direction of the path. A packet meets the parts in this order, which is that of netem with a tbf child:
-/// loss, duplication, delay (with jitter, reordering and its own limit), then the bottleneck's queue and token bucket.
+/// One direction of the path. A packet meets the parts in this order, which is that of netem with a tbf child: loss, the inner link's
+/// MTU, the policer, marks, duplication, delay (with jitter, reordering and its own limit), then the bottleneck's queue and token bucket.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DirectionSpec {
     /// Fixed one-way delay.
@@ -212,6 +214,22 @@ pub struct DirectionSpec {
     pub reorder: Ratio,
     /// Bottleneck; `None` = no limit.
     pub bottleneck: Option<BottleneckSpec>,
+    /// CE marks by chance; only packets that may be marked are counted and drawn for.
+    #[serde(default = "no_mark", skip_serializing_if = "LossSpec::is_none")]
+    pub mark: LossSpec,
+    /// Drops what exceeds a rate; `None` = none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<PolicerSpec>,
+    /// A link between the hosts that carries smaller packets than theirs; `None` = none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner_mtu: Option<InnerMtuSpec>,
+    /// What changes while the traffic runs, in the order of the scenario.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeSpec>,
+}
+
+const fn no_mark() -> LossSpec {
+    LossSpec::None
 }
 
 impl DirectionSpec {
@@ -225,6 +243,10 @@ impl DirectionSpec {
         duplicate: Ratio::ZERO,
         reorder: Ratio::ZERO,
         bottleneck: None,
+        mark: LossSpec::None,
+        policer: None,
+        inner_mtu: None,
+        changes: Vec::new(),
     };
 
     /// Whether it asks for nothing. Without a delay there is nothing to limit and nothing to overtake.
@@ -234,6 +256,7 @@ impl DirectionSpec {
             && self.loss == LossSpec::None
             && self.duplicate == Ratio::ZERO
             && self.bottleneck.is_none()
+            && !self.has_hazards()
     }
 }
 
@@ -332,6 +355,13 @@ pub enum LossSpec {
     },
     /// Exactly these packets, counted from 1 as they reach the element; sorted, without repeats.
     Packets(Vec<u64>),
+}
+
+impl LossSpec {
+    /// Whether it loses nothing.
+    pub const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
 }
 
 /// What one draw of loss decides about.
@@ -610,6 +640,8 @@ pub enum ExpectMetric {
     Lost,
     /// `limited_by`.
     LimitedBy,
+    /// `cause`.
+    Cause,
     /// `cwnd_cause`.
     CwndCause,
     /// `ping.base_rtt_us`.
@@ -626,7 +658,7 @@ pub enum ExpectMetric {
     PingLaw,
     /// The category with the second largest share in `limited_fraction`, where that is a tenth and more.
     AlsoLimitedBy,
-    /// `limited_by` and `cwnd_cause` of each flow, in the scenario's order.
+    /// `limited_by` and `cause` of each flow, in the scenario's order.
     Flows,
     /// The direction whose queue adds a standing delay, or `none`.
     Bufferbloat,

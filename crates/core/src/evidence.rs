@@ -7,7 +7,7 @@ mod packets;
 
 pub use packets::{ArrivingPackets, PacketSpan, SentPackets, SteadyRate};
 
-use crate::record::{Fact, Waiting};
+use crate::record::{BufferLimits, Fact, Waiting};
 
 /// The evidence on one stream during one interval.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,6 +28,8 @@ pub struct Evidence {
     pub receiver: Option<ReceiverMemory>,
     /// What the receiver's socket shows by itself; absent where the sender's is seen.
     pub arrivals: Option<Arrivals>,
+    /// What bounds its windows and buffers.
+    pub buffers: BufferEvidence,
     /// The path.
     pub path: PathEvidence,
     /// How the busiest thread of the flow spent the interval.
@@ -38,6 +40,8 @@ pub struct Evidence {
     pub datagrams: Option<Datagrams>,
     /// What the stream waited for all the time, as packets of both directions show; absent where it carried data or packets show no wait.
     pub waiting: Option<Waiting>,
+    /// Whether less than a full segment was ever acknowledged by then, and a full one is outstanding.
+    pub may_lose_full_segments: bool,
 }
 
 /// What a scenario asked for, beside the path.
@@ -101,6 +105,15 @@ pub struct SenderEvidence {
     pub repair_share: f64,
     /// Whether slow start has a ceiling yet.
     pub has_ssthresh: bool,
+    /// cwnd before the last idle time that was longer than the retransmission timeout, bytes, while it is smaller since then; absent
+    /// otherwise.
+    pub cwnd_before_idle: Option<u64>,
+    /// Segments whose ACK in the interval told of CE marks (RFC 3168).
+    pub ce_segments: u32,
+    /// The fewest doublings of the retransmission timer in force (`icsk_backoff`); absent where it is not shown.
+    pub backoff_least: Option<u8>,
+    /// Payload acknowledged so far, bytes.
+    pub acked_so_far: u64,
     /// Segments retransmitted in the interval.
     pub retransmits: u32,
     /// Of those sent so far.
@@ -126,6 +139,38 @@ pub struct SenderEvidence {
 pub struct ReceiverMemory {
     /// Largest share of it that waits for the application.
     pub unread_share: f64,
+}
+
+/// What bounds the windows and the buffers of a stream, so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct BufferEvidence {
+    /// Whether windows are scaled (RFC 7323).
+    pub window_scaling: Option<bool>,
+    /// Shift of the window that the receiver advertises.
+    pub window_scale: Option<u8>,
+    /// The largest window that the receiver advertised.
+    pub window: Option<Plateau>,
+    /// Its receive buffer (`sk_rcvbuf`); absent where its socket was not sampled.
+    pub rcvbuf: Option<Plateau>,
+    /// The sender's send buffer (`sk_sndbuf`).
+    pub sndbuf: Option<Plateau>,
+    /// What the sender's host allows.
+    pub sender_limits: Option<BufferLimits>,
+    /// What the receiver's host allows.
+    pub receiver_limits: Option<BufferLimits>,
+    /// What the program set as pacing rate, bits per second.
+    pub max_pacing_rate_bps: Option<u64>,
+}
+
+/// The largest value of something that only grows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Plateau {
+    /// The value, bytes.
+    pub bytes: u64,
+    /// The first value.
+    pub first_bytes: u64,
+    /// For how long it has not grown, microseconds.
+    pub steady_us: u64,
 }
 
 /// What arrives, by the receiver's socket alone: during some round trips, and over the whole of the stream.
@@ -268,6 +313,11 @@ impl Evidence {
 }
 
 impl SenderEvidence {
+    /// Whether its ACKs told of CE marks, and nothing was lost.
+    pub fn has_marks(&self) -> bool {
+        self.ce_segments > 0 && !self.has_losses()
+    }
+
     /// Whether segments were sent again, or still had to be.
     pub fn has_losses(&self) -> bool {
         self.retransmits > 0 || self.repair_share > 0.0

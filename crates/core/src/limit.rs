@@ -149,6 +149,49 @@ words! {
     }
 }
 
+impl LimitedBy {
+    /// What can refine it; empty where nothing does.
+    pub const fn causes(self) -> &'static [Cause] {
+        match self {
+            Self::App => &[
+                Cause::Request,
+                Cause::Response,
+                Cause::Turns,
+                Cause::Window,
+                Cause::Nagle,
+                Cause::DelayedAck,
+                Cause::Rate,
+            ],
+            Self::Sndbuf => &[Cause::Maximum, Cause::Program],
+            Self::Rwnd => &[
+                Cause::Autotuning,
+                Cause::Maximum,
+                Cause::Program,
+                Cause::Unscaled,
+                Cause::RmemMax,
+                Cause::Clamped,
+            ],
+            Self::Cwnd => &[
+                Cause::Startup,
+                Cause::HystartExit,
+                Cause::Growth,
+                Cause::RandomLoss,
+                Cause::QueueLoss,
+                Cause::Policer,
+                Cause::Reordering,
+                Cause::AckPath,
+                Cause::IdleRestart,
+                Cause::Ecn,
+                Cause::Timeout,
+            ],
+            Self::Path => &[Cause::Full, Cause::Shared, Cause::Mtu, Cause::Silence],
+            Self::Pacing => &[Cause::Program, Cause::Bbr],
+            Self::Cpu => &[Cause::Busy, Cause::Waiting, Cause::Quota],
+            Self::Receiver | Self::Testbed | Self::Unknown => &[],
+        }
+    }
+}
+
 impl Cause {
     /// The same of a congestion window; `None` for what the words of `cwnd_cause` do not have.
     pub fn of_cwnd(self) -> Option<CwndCause> {
@@ -200,5 +243,15 @@ mod tests {
             assert_eq!(Cause::from(one).of_cwnd(), Some(one));
         }
         assert_eq!(LimitedBy::from_word("network"), None);
+    }
+
+    #[test]
+    fn every_cause_refines_a_limit() {
+        for cause in Cause::ALL {
+            assert!(LimitedBy::ALL.iter().any(|limit| limit.causes().contains(cause)), "{cause:?}");
+        }
+        for &cause in CwndCause::ALL {
+            assert!(LimitedBy::Cwnd.causes().contains(&cause.into()), "{cause:?}");
+        }
     }
 }

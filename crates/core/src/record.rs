@@ -19,7 +19,9 @@ pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
-pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject, WayFacts};
+pub use subject::{
+    BufferLimits, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject, WayFacts,
+};
 
 use crate::cell::Direction;
 use crate::plan::Run;
@@ -482,7 +484,15 @@ macro_rules! rows {
 
 /// Of a connection's sample: what has no bound, and what is not known before a first round trip; `raw` is read now and then.
 const TCP_GAPS: Gaps = Gaps {
-    numbers: &["ssthresh_bytes", "srtt_us", "rttvar_us", "min_rtt_us", "rcv_rtt_us", "pacing_rate_bps"],
+    numbers: &[
+        "ssthresh_bytes",
+        "srtt_us",
+        "rttvar_us",
+        "min_rtt_us",
+        "rcv_rtt_us",
+        "pacing_rate_bps",
+        "max_pacing_rate_bps",
+    ],
     texts: &["ca_state", "raw"],
 };
 

@@ -73,7 +73,7 @@ impl Scenario {
         for text in texts {
             sources.push(SourceText { name: "--set".to_owned(), text: text.to_owned() });
             match document::check_length(text).and_then(|()| set::read(text, sources.len() - 1)) {
-                Ok(setting) => set.overlay(&Layer { settings: vec![setting], flows: None }),
+                Ok(setting) => set.overlay(&Layer { settings: vec![setting], ..Layer::default() }),
                 Err(found) => problems.extend(found),
             }
         }

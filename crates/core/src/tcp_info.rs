@@ -5,7 +5,7 @@
 //! does not state, or a 0 for something that was not measured.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// `tcpi_ca_state`: the congestion state machine (`enum tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
@@ -79,6 +79,15 @@ pub struct TcpInfo {
     /// `tcpi_rcv_wnd`: the window that this end advertised, no larger than the 16 bits of the header hold with its scale: the kernel
     /// keeps a larger figure where windows are not scaled (`tcp_select_window()`).
     pub local_rwnd_bytes: Option<u32>,
+    /// `TCPI_OPT_WSCALE`: whether windows are scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// `tcpi_snd_wscale`: shift of the window that the peer advertises. Null where windows are not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rwnd_scale: Option<u8>,
+    /// `tcpi_rcv_wscale`: shift of the window that this end advertises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_rwnd_scale: Option<u8>,
     /// `tcpi_rtt`: smoothed RTT (already shifted by the kernel). Null before the first sample.
     pub srtt_us: Option<u32>,
     /// `tcpi_rttvar`.
@@ -95,6 +104,10 @@ pub struct TcpInfo {
     pub backoff: Option<u8>,
     /// `tcpi_pacing_rate` (bytes/s) × 8; null where unlimited.
     pub pacing_rate_bps: Option<u64>,
+    /// `tcpi_max_pacing_rate` (bytes/s) × 8: what a program set with `SO_MAX_PACING_RATE`; null where it set nothing, absent where the
+    /// source does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "reported")]
+    pub max_pacing_rate_bps: Option<Option<u64>>,
     /// `tcpi_delivery_rate` (bytes/s) × 8.
     pub delivery_rate_bps: Option<u64>,
     /// `tcpi_delivery_rate_app_limited`.
@@ -117,6 +130,18 @@ pub struct TcpInfo {
     pub data_segs_in: Option<u32>,
     /// `tcpi_delivered`: segments delivered, SACKed ones included.
     pub delivered_segments: Option<u32>,
+    /// `TCPI_OPT_ECN` of `tcpi_options`: both ends agreed on ECN in the handshake (RFC 3168 section 6.1.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_negotiated: Option<bool>,
+    /// `TCPI_OPT_ECN_SEEN`: a packet with an ECT or CE codepoint came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_seen: Option<bool>,
+    /// `tcpi_delivered_ce`: of the delivered segments those whose ACK had ECE (`tcp_count_delivered()`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered_ce_segments: Option<u32>,
+    /// `tcpi_received_ce`: segments that came with CE, since Linux 6.18 (`tcp_ecn_received_counters()`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_ce_segments: Option<u32>,
     /// `tcpi_dsack_dups`.
     pub dsack_dups: Option<u32>,
     /// `tcpi_reord_seen`.
@@ -161,6 +186,8 @@ impl TcpInfo {
             data_segs_out: short(self.data_segs_out, first.data_segs_out),
             data_segs_in: short(self.data_segs_in, first.data_segs_in),
             delivered_segments: short(self.delivered_segments, first.delivered_segments),
+            delivered_ce_segments: short(self.delivered_ce_segments, first.delivered_ce_segments),
+            received_ce_segments: short(self.received_ce_segments, first.received_ce_segments),
             dsack_dups: short(self.dsack_dups, first.dsack_dups),
             rcv_ooo_segments: short(self.rcv_ooo_segments, first.rcv_ooo_segments),
             rto_count: self.rto_count.map(|now| now.wrapping_sub(first.rto_count.unwrap_or(0))),
@@ -171,6 +198,18 @@ impl TcpInfo {
         }
     }
 }
+
+/// A member that is there, also where it is null.
+fn reported<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// `TCPI_OPT_WSCALE`.
+const OPT_WSCALE: u8 = 4;
+/// `TCPI_OPT_ECN`.
+const OPT_ECN: u8 = 8;
+/// `TCPI_OPT_ECN_SEEN`.
+const OPT_ECN_SEEN: u8 = 16;
 
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -206,6 +245,9 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
     let in_flight = unacked.saturating_add(retrans).saturating_sub(sacked.saturating_add(lost));
     let ssthresh = u32_at(76);
     let measured = |us: u32| (us != 0).then_some(us);
+    let is_scaled = bytes[5] & OPT_WSCALE != 0;
+    // The kernel writes ~0 for no limit.
+    let limited_bps = |rate: u64| (rate != u64::MAX).then(|| rate.saturating_mul(8));
     Some(TcpInfo {
         state: bytes[0],
         ca_state: CaState::from_kernel(bytes[1]),
@@ -220,6 +262,9 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         notsent_bytes: raw.u32(144),
         rwnd_bytes: raw.u32(228),
         local_rwnd_bytes: raw.u32(232).map(|window| window.min(0xffff << (bytes[6] >> 4))),
+        window_scaling: Some(is_scaled),
+        rwnd_scale: is_scaled.then_some(bytes[6] & 0xf),
+        local_rwnd_scale: is_scaled.then_some(bytes[6] >> 4),
         srtt_us: measured(u32_at(68)),
         rttvar_us: measured(u32_at(68)).map(|_| u32_at(72)),
         min_rtt_us: raw.u32(148).filter(|&us| us != u32::MAX),
@@ -227,7 +272,8 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         rcv_space_bytes: raw.u32(96),
         rto_us: raw.u32(8),
         backoff: Some(bytes[4]),
-        pacing_rate_bps: u64_at(104).filter(|&rate| rate != u64::MAX).map(|rate| rate.saturating_mul(8)),
+        pacing_rate_bps: u64_at(104).and_then(limited_bps),
+        max_pacing_rate_bps: u64_at(112).map(limited_bps),
         delivery_rate_bps: u64_at(160).map(|rate| rate.saturating_mul(8)),
         delivery_app_limited: u64_at(160).map(|_| bytes[7] & 1 != 0),
         bytes_sent: u64_at(200),
@@ -239,6 +285,10 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         data_segs_out: raw.u32(156),
         data_segs_in: raw.u32(152),
         delivered_segments: raw.u32(192),
+        ecn_negotiated: Some(bytes[5] & OPT_ECN != 0),
+        ecn_seen: Some(bytes[5] & OPT_ECN_SEEN != 0),
+        delivered_ce_segments: raw.u32(196),
+        received_ce_segments: raw.u32(248),
         dsack_dups: raw.u32(216),
         reord_seen: raw.u32(220),
         rcv_ooo_segments: raw.u32(224),
@@ -293,6 +343,30 @@ mod tests {
     }
 
     #[test]
+    fn ecn_and_the_pacing_limit_are_decoded_and_read_back() {
+        let mut bytes = [0_u8; 280];
+        bytes[5] = OPT_ECN | OPT_ECN_SEEN | 7;
+        put(&mut bytes, 196, 11);
+        put(&mut bytes, 248, 12);
+        bytes[112..120].copy_from_slice(&1_000_000_u64.to_ne_bytes());
+        let limited = decode(&bytes).expect("280 bytes decode");
+        assert_eq!((limited.ecn_negotiated, limited.ecn_seen), (Some(true), Some(true)));
+        assert_eq!((limited.delivered_ce_segments, limited.received_ce_segments), (Some(11), Some(12)));
+        assert_eq!(limited.max_pacing_rate_bps, Some(Some(8_000_000)));
+        bytes[112..120].copy_from_slice(&u64::MAX.to_ne_bytes());
+        let unlimited = decode(&bytes).expect("280 bytes decode");
+        assert_eq!(unlimited.max_pacing_rate_bps, Some(None));
+        for info in [limited, unlimited, TcpInfo::default()] {
+            let json = serde_json::to_string(&info).unwrap();
+            assert_eq!(serde_json::from_str::<TcpInfo>(&json).unwrap(), info);
+        }
+        let later = TcpInfo { delivered_ce_segments: Some(15), ..limited };
+        assert_eq!(later.since(&limited).delivered_ce_segments, Some(4));
+        let old = decode(&bytes[..192]).expect("192 bytes decode");
+        assert_eq!((old.delivered_ce_segments, old.received_ce_segments), (None, None));
+    }
+
+    #[test]
     fn an_advertised_window_is_no_larger_than_its_header_can_say() {
         let window = |scale: u8| {
             let mut bytes = [0_u8; 280];
@@ -301,6 +375,17 @@ mod tests {
             decode(&bytes).and_then(|info| info.local_rwnd_bytes)
         };
         assert_eq!([window(0), window(1), window(7)], [Some(65_535), Some(131_070), Some(305_528)]);
+    }
+
+    #[test]
+    fn scales_are_null_where_windows_are_not_scaled() {
+        let scales = |options: u8| {
+            let mut bytes = [0_u8; 280];
+            (bytes[5], bytes[6]) = (options, 7 << 4 | 5);
+            decode(&bytes).map(|info| (info.window_scaling, info.rwnd_scale, info.local_rwnd_scale))
+        };
+        assert_eq!(scales(OPT_WSCALE), Some((Some(true), Some(5), Some(7))));
+        assert_eq!(scales(0), Some((Some(false), None, None)));
     }
 
     #[test]

@@ -4,15 +4,24 @@ use pipefill_core::cell::CellSpec;
 use pipefill_core::scenario::{KEYS, Key, Scenario, Section};
 
 /// What other keys need in order to mean something.
-const GROUND: [&str; 7] = [
+const GROUND: [&str; 13] = [
     "path.rtt=10ms",
     "path.rate=100mbit",
     "path.reverse_rate=100mbit",
     "path.jitter=1ms",
     "path.loss=1%",
+    "path.policer.rate=50mbit",
+    "path.reverse_policer.rate=50mbit",
+    "path.inner_mtu=1450",
+    CHANGE_AT,
+    "path.change.loss=50%",
+    "path.change.reverse_loss=50%",
     "hosts.receiver=netns:ground",
     "flow.bitrate=1mbit",
 ];
+
+/// A change without a time is none: its key stays in the ground.
+const CHANGE_AT: &str = "path.change.at=1s";
 
 /// Keys that only a ping has, and what it needs instead of the ground's last.
 const OF_A_PING: [&str; 2] = ["flow.payloads", "flow.interval"];
@@ -41,9 +50,9 @@ fn ground_without(path: &str) -> Scenario {
         _ => GROUND[GROUND.len() - 1],
     };
     let ground = GROUND[..GROUND.len() - 1].iter().chain([&flow]);
-    for text in ground.filter(|text| !text.starts_with(&format!("{path}="))) {
-        scenario.set(text).expect("the ground is sound");
-    }
+    let is_ground = |text: &&&str| **text == CHANGE_AT || !text.starts_with(&format!("{path}="));
+    let ground: Vec<String> = ground.filter(is_ground).map(|text| (*text).to_owned()).collect();
+    scenario.set_all(&ground).expect("the ground is sound");
     scenario
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Never: a segment forgotten. Every segment that is joined is in exactly one packet that is taken, with its due time.
 
-use crate::frame::Frame;
+use crate::frame::{Frame, mark};
 use crate::sys::packet::Outgoing;
 use pipefill_core::units::Time;
+use pipefill_link::IpPacket;
 use std::rc::Rc;
 
 /// Packets, and bytes, handed to the kernel before the clock is read again: a larger batch delays its last packet.
@@ -16,6 +17,22 @@ const BYTES: usize = 1 << 16;
 pub(crate) struct Segment {
     pub(crate) frame: Rc<Frame>,
     pub(crate) index: u16,
+    /// The path marked it CE.
+    pub(crate) is_marked: bool,
+}
+
+impl IpPacket for Segment {
+    fn is_ect(&self) -> bool {
+        !self.is_marked && self.frame.is_ect()
+    }
+
+    fn set_ce(&mut self) {
+        self.is_marked = true;
+    }
+
+    fn has_df(&self) -> bool {
+        self.frame.has_df()
+    }
 }
 
 /// What is gathered for the next sending.
@@ -34,6 +51,7 @@ pub(crate) struct Batch {
 struct Run {
     frame: Rc<Frame>,
     first: u16,
+    is_marked: bool,
     dues: Vec<Time>,
 }
 
@@ -41,6 +59,8 @@ impl Run {
     fn is_followed_by(&self, segment: &Segment) -> bool {
         Rc::ptr_eq(&self.frame, &segment.frame)
             && usize::from(self.first) + self.dues.len() == usize::from(segment.index)
+            // GRO joins no packets whose TOS differ (`inet_gro_receive()`).
+            && self.is_marked == segment.is_marked
     }
 }
 
@@ -56,7 +76,8 @@ impl Batch {
             Some(run) if !self.is_apart && run.is_followed_by(&segment) => run.dues.push(due),
             _ => {
                 self.close();
-                self.run = Some(Run { frame: segment.frame, first: segment.index, dues: vec![due] });
+                let Segment { frame, index, is_marked } = segment;
+                self.run = Some(Run { frame, first: index, is_marked, dues: vec![due] });
             }
         }
     }
@@ -70,7 +91,10 @@ impl Batch {
     pub(crate) fn close(&mut self) {
         if let Some(mut run) = self.run.take() {
             let count = u16::try_from(run.dues.len()).unwrap_or(u16::MAX);
-            let packet = run.frame.outgoing(run.first, count);
+            let mut packet = run.frame.outgoing(run.first, count);
+            if run.is_marked {
+                mark(&mut packet);
+            }
             self.bytes += packet.len;
             self.packets.push(packet);
             self.dues.append(&mut run.dues);
@@ -93,6 +117,7 @@ impl Batch {
 mod tests {
     use super::*;
     use crate::frame::tests::super_packet;
+    use pipefill_capture::write::ecn;
     use proptest::prelude::*;
 
     const MSS: usize = 1448;
@@ -129,7 +154,7 @@ mod tests {
         ) {
             let frames = sizes.iter().map(|&count| Rc::new(super_packet(count * MSS)));
             let all = frames.flat_map(|frame| {
-                (0..frame.segments()).map(move |index| Segment { frame: Rc::clone(&frame), index }).collect::<Vec<_>>()
+                (0..frame.segments()).map(move |index| Segment { frame: Rc::clone(&frame), index, is_marked: false }).collect::<Vec<_>>()
             });
             let kept: Vec<Segment> = all.enumerate().filter(|(i, _)| keep[i % keep.len()]).map(|(_, s)| s).collect();
             let (bytes, dues) = drive(&kept, &pauses);
@@ -139,12 +164,28 @@ mod tests {
     }
 
     #[test]
+    fn a_marked_segment_leaves_apart_from_those_that_are_not() {
+        let frame = Rc::new(super_packet(5 * MSS));
+        let mut batch = Batch::new(true);
+        for index in 0..5 {
+            batch.join(Time::ZERO, Segment { frame: Rc::clone(&frame), index, is_marked: index == 2 });
+        }
+        batch.close();
+        let mut left = Vec::new();
+        batch.flush(|packets, _| {
+            left = packets.iter().map(|packet| (ecn(&packet.head), packet.len)).collect();
+        });
+        let headers = frame.segment_len(0) as usize - MSS;
+        assert_eq!(left, [(2, headers + 2 * MSS), (3, headers + MSS), (2, headers + 2 * MSS)]);
+    }
+
+    #[test]
     fn a_whole_super_packet_leaves_as_one_and_without_gro_as_its_segments() {
         for (has_gro, expected) in [(true, 1), (false, 40)] {
             let frame = Rc::new(super_packet(40 * MSS));
             let mut batch = Batch::new(has_gro);
             for index in 0..40 {
-                batch.join(Time::ZERO, Segment { frame: Rc::clone(&frame), index });
+                batch.join(Time::ZERO, Segment { frame: Rc::clone(&frame), index, is_marked: false });
             }
             batch.close();
             let mut packets = 0;

@@ -8,6 +8,7 @@
 use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
 use crate::frame::Frame;
+use crate::icmp::packet_too_big;
 use crate::lateness::{LatenessMeter, StallLog};
 use crate::overflow::{DropLog, noticed};
 use crate::sys::packet::{Input, PacketSocket};
@@ -49,6 +50,8 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// What a forwarder shows while it runs, read by the telemetry.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathState {
+    /// When the traffic begins, from which on the path's changes count; written by whoever starts the traffic.
+    pub(crate) begin: Option<Time>,
     pub(crate) counters: Counters,
     /// The largest lateness of a release so far.
     pub(crate) latest: Duration,
@@ -64,6 +67,15 @@ pub(crate) struct ForwarderReport {
     pub(crate) ring_drops: u64,
     pub(crate) transmit_drops: u64,
     pub(crate) real_time: bool,
+}
+
+impl PathState {
+    /// The traffic begins at `at`.
+    pub(crate) fn begin(states: [&Mutex<Self>; 2], at: Time) {
+        for mut state in states.into_iter().filter_map(|state| state.lock().ok()) {
+            state.begin = Some(at);
+        }
+    }
 }
 
 /// One direction of the path on a real clock.
@@ -148,6 +160,8 @@ struct Flow<'a> {
     forwarder: &'a Forwarder<'a>,
     packets: Input<'a>,
     path: OneWay<Segment>,
+    /// Whether the path knows when the traffic begins.
+    is_begun: bool,
     /// Every packet stays at least this long, so that an arrival need not wake the thread; zero where it has to.
     shortest_delay: Duration,
     lateness: LatenessMeter,
@@ -173,6 +187,7 @@ impl<'a> Flow<'a> {
             forwarder,
             packets: forwarder.input.input(memory(forwarder.spec, forwarder.frame))?,
             path: OneWay::new(forwarder.spec, forwarder.rtt, forwarder.direction.as_str(), forwarder.seed),
+            is_begun: false,
             shortest_delay: match forwarder.input.is_narrow() {
                 true => Duration::ZERO,
                 false => shortest_delay(forwarder.spec),
@@ -203,12 +218,27 @@ impl<'a> Flow<'a> {
             let frame = Rc::new(Frame::new(received));
             for index in 0..frame.segments() {
                 let bytes = frame.segment_len(index);
-                let payload = Segment { frame: Rc::clone(&frame), index };
+                let payload = Segment { frame: Rc::clone(&frame), index, is_marked: false };
                 path.offer(arrival, Packet { gso_id: *next_gso_id, bytes, payload });
             }
             *next_gso_id += 1;
         })? {}
+        self.report_oversized();
         Ok(())
+    }
+
+    /// Tells the senders of what the inner link could not carry; of a super-packet's segments the first.
+    fn report_oversized(&mut self) {
+        let Some(inner) = &self.forwarder.spec.inner_mtu else { return };
+        let mut latest: Option<Rc<Frame>> = None;
+        for packet in self.path.take_oversized() {
+            let Segment { frame, index, .. } = packet.payload;
+            if !latest.as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &frame)) {
+                let message = packet_too_big(&frame.outgoing(index, 1), inner.mtu);
+                self.transmit_drops += message.map_or(0, |message| self.forwarder.input.send(&[message]));
+                latest = Some(frame);
+            }
+        }
     }
 
     fn release(&mut self) {
@@ -284,14 +314,20 @@ impl<'a> Flow<'a> {
 
     fn publish_now(&mut self) {
         self.published = self.advanced;
-        let state = PathState {
+        let mut state = PathState {
+            begin: None,
             counters: self.path.counters(),
             latest: self.latest,
             backlog: self.path.backlog().to_vec(),
         };
         self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);
         if let Ok(mut shown) = self.forwarder.state.lock() {
+            state.begin = shown.begin;
             *shown = state;
+            if let Some(begin) = shown.begin.filter(|_| !self.is_begun) {
+                self.path.begin(begin);
+                self.is_begun = true;
+            }
         }
     }
 }
@@ -299,7 +335,8 @@ impl<'a> Flow<'a> {
 /// The least time that any packet spends in this direction; zero where jitter or reordering may shorten it.
 fn shortest_delay(spec: &DirectionSpec) -> Duration {
     let may_shorten = spec.jitter.is_some() || spec.reorder.fraction() > 0.0;
-    if may_shorten { Duration::ZERO } else { spec.delay }
+    let shortest = spec.phases().iter().map(|phase| phase.delay).min();
+    if may_shorten { Duration::ZERO } else { shortest.unwrap_or_default() }
 }
 
 /// Whether this machine has the memory for what the path keeps.
@@ -341,11 +378,13 @@ fn memory(spec: &DirectionSpec, frame: Bytes) -> usize {
     const UNLIMITED: Rate = Rate::from_bps(10_000_000_000);
     const LEAST: u64 = 64 << 20;
     const SLACK: Duration = Duration::from_millis(100);
-    let bottleneck = spec.bottleneck.as_ref();
-    let rate = bottleneck.map_or(UNLIMITED, |bottleneck| bottleneck.rate);
-    let queue = bottleneck.map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, frame).get());
+    let phases = spec.phases();
+    let delay = phases.iter().map(|phase| phase.delay).max().unwrap_or_default();
+    let rate = phases.iter().filter_map(|phase| phase.rate).max().unwrap_or(UNLIMITED);
+    let queue =
+        spec.bottleneck.as_ref().map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, frame).get());
     // A normal distribution goes beyond four deviations once in 30,000 packets.
     let spread = spec.jitter.as_ref().map_or(Duration::ZERO, |jitter| 4 * jitter.spread);
-    let inside = rate.bdp(spec.delay + spread + SLACK).get() + queue;
+    let inside = rate.bdp(delay + spread + SLACK).get() + queue;
     usize::try_from((2 * inside).max(LEAST)).unwrap_or(usize::MAX)
 }

@@ -7,6 +7,7 @@ use crate::sys::buffers::Buffer;
 use crate::sys::packet::{Outgoing, SNAP};
 use crate::sys::received::{Packet, Received, VNET_LEN};
 use pipefill_capture::write::checksum::{fold, sum};
+use pipefill_capture::write::{ecn, set_ecn};
 use pipefill_core::cell::Family;
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,6 +20,10 @@ const VNET_GSO_TCPV4: u8 = 1;
 const VNET_GSO_TCPV6: u8 = 4;
 const VNET_GSO_ECN: u8 = 0x80;
 const TCP: u8 = 6;
+/// Don't Fragment, in the first byte of IPv4's flags.
+const DF: u8 = 0x40;
+/// The ECN field of a packet that is marked (RFC 3168, section 5).
+const CE: u8 = 3;
 const TCP_FIN: u8 = 0x01;
 const TCP_PSH: u8 = 0x08;
 const TCP_CWR: u8 = 0x80;
@@ -92,6 +97,20 @@ impl Frame {
         u32::try_from(len).unwrap_or(u32::MAX)
     }
 
+    /// Whether its ECN field is ECT(0) or ECT(1).
+    pub(crate) fn is_ect(&self) -> bool {
+        matches!(ecn(&self.head[..self.head_len]), 1 | 2)
+    }
+
+    /// Whether no router may fragment it: IPv4 with DF, and IPv6.
+    pub(crate) fn has_df(&self) -> bool {
+        match self.head[12..ETHERNET] {
+            [0x08, 0x00] => self.head[ETHERNET + 6] & DF != 0,
+            [0x86, 0xdd] => true,
+            _ => false,
+        }
+    }
+
     /// The packet that carries the `count` segments from `first` on.
     pub(crate) fn outgoing(&self, first: u16, count: u16) -> Outgoing {
         let head_len = self.head_len.min(self.len);
@@ -133,6 +152,11 @@ impl Frame {
         carve_tcp(&mut out.head, cut, first, is_last, out.len - cut.tcp_at);
         out.vnet = vnet_header(cut, payload, out.head[cut.tcp_at + 13] & TCP_CWR != 0);
     }
+}
+
+/// Marks a packet CE.
+pub(crate) fn mark(packet: &mut Outgoing) {
+    set_ecn(&mut packet.head, CE);
 }
 
 fn cut_of(vnet: &[u8; VNET_LEN], head: &[u8], len: usize) -> Option<Cut> {
@@ -226,6 +250,9 @@ pub(crate) mod tests {
         let mut head = [0_u8; HEADERS];
         head[12..14].copy_from_slice(&[0x08, 0x00]);
         head[ETHERNET] = 0x45;
+        // ECT(0), DF.
+        head[ETHERNET + 1] = 2;
+        head[ETHERNET + 6] = DF;
         put_len(&mut head, ETHERNET + 2, HEADERS - ETHERNET + payload);
         put_len(&mut head, ETHERNET + 4, 0xfffe);
         head[ETHERNET + 9] = TCP;
@@ -284,6 +311,29 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_mark_is_the_ecn_field_alone_and_the_checksum_follows() {
+        for count in [1, 2, 3] {
+            let frame = super_packet(3 * MSS);
+            assert!(frame.is_ect() && frame.has_df());
+            let (plain, mut marked) = (frame.outgoing(0, count), frame.outgoing(0, count));
+            mark(&mut marked);
+            let differ: Vec<usize> =
+                (0..plain.head_len).filter(|&at| plain.head[at] != marked.head[at]).collect();
+            assert!(
+                differ.iter().all(|at| [ETHERNET + 1, ETHERNET + 10, ETHERNET + 11].contains(at)),
+                "{differ:?}"
+            );
+            assert_eq!((ecn(&plain.head), ecn(&marked.head)), (2, CE));
+            assert_eq!(fold(sum(&marked.head[ETHERNET..ETHERNET + 20])), 0xffff);
+        }
+        let frame = super_packet_of_ipv6(3 * MSS, false);
+        assert!(!frame.is_ect() && frame.has_df(), "the traffic class is 0");
+        let mut marked = frame.outgoing(0, 3);
+        mark(&mut marked);
+        assert_eq!((ecn(&marked.head), marked.head[ETHERNET] >> 4), (CE, 6));
+    }
+
+    #[test]
     fn a_segment_alone_is_no_super_packet_and_two_are() {
         let frame = super_packet(3 * MSS);
         assert_eq!(frame.outgoing(1, 1).vnet[1], VNET_GSO_NONE);
@@ -292,7 +342,7 @@ pub(crate) mod tests {
     }
 
     /// The same over IPv6, with a hop-by-hop extension of 8 bytes where `is_extended`, whose payload is kept.
-    fn super_packet_of_ipv6(payload: usize, is_extended: bool) -> Frame {
+    pub(crate) fn super_packet_of_ipv6(payload: usize, is_extended: bool) -> Frame {
         let tcp_at = ETHERNET + IPV6 + if is_extended { 8 } else { 0 };
         let mut bytes = vec![0_u8; tcp_at + 32 + payload];
         bytes[12..14].copy_from_slice(&[0x86, 0xdd]);

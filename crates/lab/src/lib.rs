@@ -16,6 +16,7 @@ mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 pub mod hosts;
+mod icmp;
 mod kernel_types;
 mod lateness;
 pub mod mapped_file;
@@ -37,7 +38,7 @@ pub mod sock_diag;
 pub mod socket_list;
 mod starvation;
 mod sys;
-mod sysctl;
+pub mod sysctl;
 mod telemetry;
 mod threads;
 mod topology;

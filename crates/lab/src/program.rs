@@ -260,6 +260,7 @@ impl<'a> ProgramPath<'a> {
                 drop((command, reader));
                 child.wait()
             })?;
+            PathState::begin([&self.forward, &self.reverse], self.clock.now());
             let result = meanwhile(&running);
             Ok((code(joined(waiting, "the program")?), result))
         })

@@ -5,9 +5,11 @@
 use crate::namespace::Namespace;
 use crate::restoring::{Changes, sysctl_path};
 use pipefill_core::cell::HostSpec;
-use pipefill_core::record::Setting;
+use pipefill_core::record::{BufferLimits, Setting};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 /// Set in every host: a metrics cache must not carry one connection's ssthresh into the next.
 const ALWAYS: [(&str, &str); 1] = [("net.ipv4.tcp_no_metrics_save", "1")];
@@ -29,6 +31,9 @@ const RECORDED: [&str; 14] = [
     "net.ipv4.tcp_window_scaling",
     "net.ipv4.tcp_wmem",
 ];
+
+const BUFFERS: [&str; 4] =
+    ["net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"];
 
 /// Applies the host's sysctls inside `namespace` and returns every setting as asked and as read back; `place` names the
 /// host in the records.
@@ -67,6 +72,19 @@ pub(crate) fn apply_for_a_while(
 fn asked(host: &HostSpec) -> impl Iterator<Item = (&str, &str)> {
     let always = ALWAYS.iter().copied().filter(|(name, _)| !host.sysctl.contains_key(*name));
     always.chain(host.sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
+/// What the namespace in `netns`, or this thread's own, allows sockets to buffer; `None` where it can't be read.
+pub fn buffer_limits(netns: Option<&Path>) -> Option<BufferLimits> {
+    let all = || {
+        let value = |name| Some((name, read(name).ok()?));
+        let values: BTreeMap<&str, String> = BUFFERS.into_iter().filter_map(value).collect();
+        BufferLimits::of(|name| values.get(name).map(String::as_str))
+    };
+    match netns {
+        Some(file) => Namespace::open(file).ok()?.enter(|| Ok(all())).ok()?,
+        None => all(),
+    }
 }
 
 /// What nobody asks for, of the calling thread's namespace.

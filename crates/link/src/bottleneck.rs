@@ -1,6 +1,6 @@
 //! The bottleneck: a drop-tail queue in front of a token bucket, as Linux's `tbf`.
 //!
-//! A packet's departure is known when it comes, because nothing that comes later can change it. What comes at one instant out of a
+//! A packet's departure is known when it comes, because nothing that comes later can change it, and changes of the rate are known before. What comes at one instant out of a
 //! delay has to fit into the queue before any of it leaves (docs/adr/0011).
 
 use crate::counters::Count;
@@ -9,7 +9,7 @@ use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::packet::{Dropped, Packet, Released};
 use crate::token_bucket::TokenBucket;
-use pipefill_core::cell::BottleneckSpec;
+use pipefill_core::cell::{BottleneckSpec, DirectionSpec};
 use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::time::Duration;
@@ -40,6 +40,20 @@ impl<T> Bottleneck<T> {
     /// for the first packet, so that what comes or leaves at one instant is queued for all that come at this instant.
     pub fn behind_delay(spec: &BottleneckSpec, rtt: Duration) -> Self {
         Self { is_behind_delay: true, ..Self::new(spec, rtt) }
+    }
+
+    /// With the rates of the changes of `spec`, from [`Self::begin`] on.
+    #[must_use]
+    pub(crate) fn with_rates(mut self, spec: &DirectionSpec) -> Self {
+        if spec.changes.iter().any(|change| change.rate.is_some()) {
+            let rates = spec.phases().into_iter().filter_map(|phase| Some((phase.from, phase.rate?)));
+            self.bucket.change_rates(rates);
+        }
+        self
+    }
+
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.bucket.begin(now);
     }
 
     #[inline]

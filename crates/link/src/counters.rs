@@ -1,6 +1,6 @@
 //! What a direction of a path has done so far.
 
-use pipefill_core::cell::Direction;
+use pipefill_core::cell::{Direction, DirectionSpec};
 use pipefill_core::record::{Counter, DropReason, Element, PathCount};
 use std::ops::{AddAssign, SubAssign};
 
@@ -47,11 +47,33 @@ pub struct Counters {
     /// Packets that left the delay element after one that had reached it later (RFC 4737, type-P-reordered). A copy is a
     /// packet of its own.
     pub reordered: u64,
+    /// Marked CE by chance.
+    pub marked: Count,
     /// Indexed by [`DropReason`].
     dropped: [Count; DropReason::ALL.len()],
+    /// Which of the parts that a path usually lacks are there, and counted.
+    parts: Parts,
+}
+
+/// Parts whose counters are in the records only where the path has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Parts {
+    mark: bool,
+    policer: bool,
+    inner_mtu: bool,
 }
 
 impl Counters {
+    /// Nothing yet, in the direction `spec`.
+    pub fn new(spec: &DirectionSpec) -> Self {
+        let parts = Parts {
+            mark: !spec.mark.is_none(),
+            policer: spec.policer.is_some(),
+            inner_mtu: spec.inner_mtu.is_some(),
+        };
+        Self { parts, ..Self::default() }
+    }
+
     /// Dropped for this reason.
     pub const fn dropped(&self, reason: DropReason) -> Count {
         self.dropped[reason as usize]
@@ -72,13 +94,20 @@ impl Counters {
         let counter = |name: String, after| Counter { place: place.clone(), name, before: 0, after };
         let packets = |count: PathCount| format!("{}_packets", count.name());
         let mut records = vec![counter(packets(PathCount::Reordered), self.reordered)];
-        let dropped = DropReason::ALL.map(|reason| (PathCount::Dropped(reason), self.dropped(reason)));
+        let is_counted = |reason: &DropReason| match reason {
+            DropReason::ExceedsMtu => self.parts.inner_mtu,
+            DropReason::Policed => self.parts.policer,
+            _ => true,
+        };
+        let reasons = DropReason::ALL.into_iter().filter(is_counted);
+        let dropped = reasons.map(|reason| (PathCount::Dropped(reason), self.dropped(reason)));
+        let marked = self.parts.mark.then_some((PathCount::MarkedRandomly, self.marked));
         let counts = [
             (PathCount::Offered, self.offered),
             (PathCount::Delivered, self.delivered),
             (PathCount::Duplicated, self.duplicated),
         ];
-        for (count, value) in counts.into_iter().chain(dropped) {
+        for (count, value) in counts.into_iter().chain(marked).chain(dropped) {
             records.push(counter(packets(count), value.packets));
             records.push(counter(format!("{}_bytes", count.name()), value.bytes));
         }

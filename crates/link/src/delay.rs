@@ -30,7 +30,9 @@ pub struct Delay<T> {
 impl<T> Delay<T> {
     /// Whether `spec` delays anything at all.
     pub fn is_needed(spec: &DirectionSpec) -> bool {
-        !spec.delay.is_zero() || spec.jitter.as_ref().is_some_and(|jitter| !jitter.spread.is_zero())
+        let delays = spec.changes.iter().filter_map(|change| change.delay);
+        delays.chain([spec.delay]).any(|delay| !delay.is_zero())
+            || spec.jitter.as_ref().is_some_and(|jitter| !jitter.spread.is_zero())
     }
 
     /// The element for `spec`, with the streams `{name}/jitter` and `{name}/reorder` of `seed`. `rtt` is that of the whole
@@ -42,13 +44,19 @@ impl<T> Delay<T> {
         let jitter_reorders = jitter.is_some_and(|jitter| jitter.reorder);
         let skip = Skip::new(spec.reorder, stream("reorder"));
         Self {
-            delay_ns: u64::try_from(spec.delay.as_nanos()).unwrap_or(u64::MAX),
+            delay_ns: whole_nanos(spec.delay),
             store: Store::new(jitter_reorders || skip.is_some()),
             jitter: jitter.and_then(|jitter| Jitter::new(jitter, stream("jitter"))),
             skip,
             latest: (!jitter_reorders).then_some(Time::ZERO),
             limit: spec.delay_limit.and_then(|limit| Limit::resolve(limit, rate, rtt)),
         }
+    }
+
+    /// Packets that come from now on are delayed for so long. Unless jitter may reorder, one that would overtake waits for those before
+    /// it.
+    pub(crate) fn set_delay(&mut self, fixed: Duration) {
+        self.delay_ns = whole_nanos(fixed);
     }
 
     /// Packets that left after one that had come later (RFC 4737, type-P-reordered).
@@ -89,6 +97,10 @@ impl<T> Delay<T> {
             }
         }
     }
+}
+
+fn whole_nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl<T> Element<T> for Delay<T> {

@@ -1,4 +1,5 @@
-//! The path as pure state machines driven by `now`: loss, duplication, delay, and a drop-tail queue behind a token bucket.
+//! The path as pure state machines driven by `now`: loss, an inner MTU, a policer, marks, duplication, delay, and a drop-tail queue
+//! behind a token bucket, all of which may change over time.
 //!
 //! Two clocks drive this very code, the simulator's and the lab's, so that the two can't drift apart. [`OneWay`] is one
 //! direction of a path; its parts can be used and tested on their own.
@@ -11,13 +12,16 @@ mod counters;
 mod delay;
 mod duplicate;
 mod element;
+mod entry;
 mod fifo;
+mod ip_packet;
 mod jitter;
 mod limit;
 mod loss;
 mod one_way;
 mod overtaking;
 mod packet;
+mod policer;
 mod stages;
 mod token_bucket;
 
@@ -26,8 +30,10 @@ pub use counters::{Backlog, Count, Counters};
 pub use delay::Delay;
 pub use duplicate::Duplicate;
 pub use element::Element;
+pub use ip_packet::IpPacket;
 pub use jitter::Jitter;
 pub use limit::{FULL_PACKET, Limit};
 pub use loss::Loss;
 pub use one_way::OneWay;
 pub use packet::{Dropped, Packet, Released};
+pub use policer::Policer;

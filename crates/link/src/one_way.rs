@@ -1,15 +1,13 @@
-//! One direction of a path: loss, duplication, delay, bottleneck, in that order (netem with a tbf child).
+//! One direction of a path: the entry (loss, an inner MTU, a policer, marks, duplication), delay, bottleneck (netem with a tbf child).
 //!
 //! Never: a decision that depends on how often or how late the driver calls.
 
 use crate::counters::{Backlog, Count, Counters};
-use crate::duplicate::Duplicate;
-use crate::loss::Loss;
+use crate::entry::{Entry, Fate};
+use crate::ip_packet::IpPacket;
 use crate::packet::{Dropped, Packet, Released};
 use crate::stages::Stages;
 use pipefill_core::cell::DirectionSpec;
-use pipefill_core::prng::Prng;
-use pipefill_core::record::DropReason;
 use pipefill_core::units::{Seed, Time};
 use std::time::Duration;
 
@@ -19,23 +17,28 @@ use std::time::Duration;
 /// punctual one. `now` should not decrease; where a packet is offered at an instant before the latest (a driver that stamps
 /// packets on reception), its delay counts from that instant, and order and rate are still kept.
 #[derive(Debug)]
-pub struct OneWay<T: Clone> {
-    loss: Option<Loss>,
-    duplicate: Option<Duplicate>,
+pub struct OneWay<T> {
+    entry: Option<Box<Entry<T>>>,
     stages: Stages<T>,
     counters: Counters,
 }
 
-impl<T: Clone> OneWay<T> {
+impl<T: IpPacket> OneWay<T> {
     /// The direction `name` (`forward` or `reverse`) of a path with the base round trip `rtt`, which limits in BDPs refer
-    /// to. Each element draws from its own stream of `seed`: `{name}/loss`, `/duplicate`, `/jitter`, `/reorder`.
+    /// to. Each element draws from its own stream of `seed`: `{name}/loss`, `/mark`, `/duplicate`, `/jitter`, `/reorder`.
     pub fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed) -> Self {
-        let stream = |part: &str| Prng::stream(seed, &format!("{name}/{part}"));
         Self {
-            loss: Loss::new(&spec.loss, spec.loss_unit, stream("loss")),
-            duplicate: Duplicate::new(spec.duplicate, stream("duplicate")),
+            entry: Entry::new(spec, name, seed).map(Box::new),
             stages: Stages::new(spec, rtt, name, seed),
-            counters: Counters::default(),
+            counters: Counters::new(spec),
+        }
+    }
+
+    /// The traffic begins at `now`: the direction's changes count from here. Without it nothing changes.
+    pub fn begin(&mut self, now: Time) {
+        self.stages.begin(now);
+        if let Some(entry) = &mut self.entry {
+            entry.begin(now);
         }
     }
 
@@ -43,15 +46,17 @@ impl<T: Clone> OneWay<T> {
     pub fn offer(&mut self, now: Time, packet: Packet<T>) {
         self.counters.offered += Count::one(packet.bytes);
         self.stages.advance(now, &mut self.counters);
-        if self.loss.as_mut().is_some_and(|loss| loss.drops(packet.gso_id)) {
-            self.counters.drop_one(DropReason::RandomLoss, packet.bytes);
-            return;
+        if self.entry.is_none() {
+            self.admit(now, packet);
+        } else {
+            self.enter(now, packet);
         }
-        if self.duplicate.as_mut().is_some_and(Duplicate::copies) {
-            self.counters.duplicated += Count::one(packet.bytes);
-            self.admit(now, packet.clone());
-        }
-        self.admit(now, packet);
+    }
+
+    /// Takes the packets that were too large for the inner link and whose senders are to be told (RFC 1191, RFC 8201), in the order in
+    /// which they came.
+    pub fn take_oversized(&mut self) -> impl Iterator<Item = Packet<T>> {
+        self.entry.iter_mut().flat_map(|entry| entry.take_oversized())
     }
 
     /// When to ask again: not later than the next packet leaves; `None` where nothing is inside. While the next packet is
@@ -96,6 +101,22 @@ impl<T: Clone> OneWay<T> {
         released
     }
 
+    fn enter(&mut self, now: Time, mut packet: Packet<T>) {
+        let Some(entry) = &mut self.entry else { return };
+        if let Some(delay) = entry.delay_changed(now) {
+            self.stages.set_delay(delay);
+        }
+        match entry.admit(now, &mut packet, &mut self.counters) {
+            Fate::Dropped => {}
+            Fate::Once => self.admit(now, packet),
+            Fate::Twice => {
+                self.counters.duplicated += Count::one(packet.bytes);
+                self.admit(now, packet.clone());
+                self.admit(now, packet);
+            }
+        }
+    }
+
     fn admit(&mut self, now: Time, packet: Packet<T>) {
         if let Err(Dropped { reason, packet }) = self.stages.offer(now, packet) {
             self.counters.drop_one(reason, packet.bytes);
@@ -106,8 +127,9 @@ impl<T: Clone> OneWay<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::cell::{BottleneckSpec, LossSpec};
-    use pipefill_core::record::Element;
+    use pipefill_core::cell::{BottleneckSpec, ChangeSpec, InnerMtuSpec, LossSpec, Pmtud, PolicerSpec};
+    use pipefill_core::prng::Prng;
+    use pipefill_core::record::{DropReason, Element};
     use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
 
     /// 1 µs of delay, then a byte a nanosecond with a bucket of one full packet and a queue of two.
@@ -192,6 +214,115 @@ mod tests {
         let packets: Vec<u64> = path.backlog().iter().map(|backlog| backlog.packets).collect();
         assert_eq!(packets, [1, 1]);
         assert_eq!(path.counters().dropped(DropReason::QueueFull), Count::one(1514));
+    }
+
+    /// A packet that may be marked, and must not be fragmented.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    struct Ip {
+        ecn: u8,
+        df: bool,
+    }
+
+    impl IpPacket for Ip {
+        fn is_ect(&self) -> bool {
+            matches!(self.ecn, 1 | 2)
+        }
+
+        fn set_ce(&mut self) {
+            self.ecn = 3;
+        }
+
+        fn has_df(&self) -> bool {
+            self.df
+        }
+    }
+
+    fn offer_ip(path: &mut OneWay<Ip>, bytes: u32, ecn: u8, df: bool) {
+        path.offer(Time::ZERO, Packet { gso_id: 0, bytes, payload: Ip { ecn, df } });
+    }
+
+    fn ip_path(spec: DirectionSpec) -> OneWay<Ip> {
+        OneWay::new(&spec, Duration::ZERO, "forward", Seed::new(1))
+    }
+
+    #[test]
+    fn only_what_may_be_marked_is_marked_and_counted() {
+        let mark = LossSpec::Packets(vec![1, 3]);
+        let mut path = ip_path(DirectionSpec { mark, ..DirectionSpec::EMPTY });
+        for ecn in [0, 2, 0, 1, 3, 2, 2] {
+            offer_ip(&mut path, 1514, ecn, true);
+        }
+        let left: Vec<u8> = std::iter::from_fn(|| path.take_due(Time::ZERO))
+            .map(|released| released.packet.payload.ecn)
+            .collect();
+        assert_eq!(left, [0, 3, 0, 1, 3, 3, 2], "the first and the third of those with ECT");
+        assert_eq!(path.counters().marked, Count { packets: 2, bytes: 2 * 1514 });
+    }
+
+    #[test]
+    fn an_inner_link_drops_what_is_too_large_and_hands_it_back_where_it_is_to_be_reported() {
+        for (pmtud, reported) in [(Pmtud::Icmp, 1), (Pmtud::BlackHole, 0)] {
+            let inner_mtu = Some(InnerMtuSpec { mtu: 1400, pmtud });
+            let mut path = ip_path(DirectionSpec { inner_mtu, ..DirectionSpec::EMPTY });
+            offer_ip(&mut path, 1414, 0, true);
+            offer_ip(&mut path, 1415, 0, true);
+            offer_ip(&mut path, 1415, 0, false);
+            assert_eq!(std::iter::from_fn(|| path.take_due(Time::ZERO)).count(), 2);
+            assert_eq!(path.counters().dropped(DropReason::ExceedsMtu), Count::one(1415));
+            assert_eq!(path.take_oversized().count(), reported);
+        }
+    }
+
+    #[test]
+    fn counters_name_a_part_only_where_it_is() {
+        let names = |spec: &DirectionSpec| {
+            let records = path(spec).counters().records(pipefill_core::cell::Direction::Forward);
+            records.into_iter().map(|counter| counter.name).collect::<Vec<_>>()
+        };
+        let policer = PolicerSpec { rate: Rate::from_bps(1), burst: Bytes::new(2000) };
+        let mark = LossSpec::Independent(Ratio::ONE);
+        let with = names(&DirectionSpec { mark, policer: Some(policer), ..spec() });
+        let without = names(&spec());
+        let more: Vec<&String> = with.iter().filter(|name| !without.contains(name)).collect();
+        let wanted = [
+            "marked_random_packets",
+            "marked_random_bytes",
+            "dropped_policed_packets",
+            "dropped_policed_bytes",
+        ];
+        assert_eq!(more, wanted);
+    }
+
+    #[test]
+    fn changes_count_from_the_traffic_and_an_outage_ends() {
+        let us = Duration::from_micros;
+        let outage = ChangeSpec {
+            at: us(10),
+            lasts: Some(us(10)),
+            rate: None,
+            loss: Some(LossSpec::Independent(Ratio::ONE)),
+            delay: None,
+        };
+        let slower =
+            ChangeSpec { at: us(30), lasts: Some(us(10)), loss: None, delay: Some(us(6)), ..outage.clone() };
+        let spec =
+            DirectionSpec { changes: vec![outage, slower], bottleneck: None, loss: LossSpec::None, ..spec() };
+        let mut path = path(&spec);
+        let mut offer = |at: u32| {
+            path.offer(Time::ZERO.after(us(at.into())), Packet { gso_id: 0, bytes: 100, payload: at });
+            if at == 50 {
+                path.begin(Time::ZERO.after(us(100)));
+            }
+        };
+        [50, 109, 110, 119, 120, 130, 139, 140, 144, 145].into_iter().for_each(&mut offer);
+        let left: Vec<(u32, u64)> = std::iter::from_fn(|| path.take_due(Time::MAX))
+            .map(|released| (released.packet.payload, released.due.micros()))
+            .collect();
+        // From 130 on 6 µs, then 1 µs again: who would overtake waits.
+        let wanted =
+            [(50, 51), (109, 110), (120, 121), (130, 136), (139, 145), (140, 145), (144, 145), (145, 146)];
+        assert_eq!(left, wanted);
+        assert_eq!(path.counters().dropped(DropReason::RandomLoss).packets, 2);
     }
 
     #[test]

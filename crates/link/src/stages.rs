@@ -28,9 +28,27 @@ impl<T> Stages<T> {
         match &spec.bottleneck {
             None => Self::Delay(delay()),
             Some(bottleneck) if Delay::<T>::is_needed(spec) => {
-                Self::DelayThenBottleneck(delay(), Bottleneck::behind_delay(bottleneck, rtt))
+                let bottleneck = Bottleneck::behind_delay(bottleneck, rtt).with_rates(spec);
+                Self::DelayThenBottleneck(delay(), bottleneck)
             }
-            Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt)),
+            Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt).with_rates(spec)),
+        }
+    }
+
+    /// The traffic begins at `now`: changes of the rate count from here.
+    pub(crate) fn begin(&mut self, now: Time) {
+        match self {
+            Self::Delay(_) => {}
+            Self::Bottleneck(bottleneck) | Self::DelayThenBottleneck(_, bottleneck) => bottleneck.begin(now),
+        }
+    }
+
+    /// Packets that come from now on are delayed for so long.
+    pub(crate) fn set_delay(&mut self, fixed: Duration) {
+        match self {
+            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.set_delay(fixed),
+            // Where a change has a delay, there is a delay element.
+            Self::Bottleneck(_) => {}
         }
     }
 

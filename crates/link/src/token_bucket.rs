@@ -5,6 +5,7 @@
 //! Never: a float.
 
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, Rate, Time};
+use std::time::Duration;
 
 const TOKENS_PER_BYTE: u128 = 8 * NANOS_PER_SEC as u128;
 
@@ -13,8 +14,10 @@ const TOKENS_PER_BYTE: u128 = 8 * NANOS_PER_SEC as u128;
 pub(crate) struct TokenBucket {
     /// What each packet costs beside its own bytes (`overhead` of `psched_l2t_ns()` in `include/net/sch_generic.h`).
     overhead: u64,
-    /// Tokens per nanosecond.
+    /// Tokens per nanosecond; 0 where it changes.
     rate: u64,
+    /// The rate over time, where it changes.
+    rates: Option<Box<ChangingRate>>,
     depth: u128,
     /// Tokens at the instant `at`, after the packet that left then.
     level: u128,
@@ -24,7 +27,21 @@ pub(crate) struct TokenBucket {
 impl TokenBucket {
     pub(crate) fn new(rate: Rate, burst: Bytes, overhead: Bytes) -> Self {
         let depth = u128::from(burst.get()) * TOKENS_PER_BYTE;
-        Self { overhead: overhead.get(), rate: rate.bps(), depth, level: depth, at: Time::ZERO }
+        Self { overhead: overhead.get(), rate: rate.bps(), rates: None, depth, level: depth, at: Time::ZERO }
+    }
+
+    /// Makes the rate that of each span from its beginning on, from [`Self::begin`] on.
+    pub(crate) fn change_rates(&mut self, spans: impl Iterator<Item = (Duration, Rate)>) {
+        let spans = spans.map(|(from, rate)| (from, rate.bps())).collect();
+        self.rates = Some(Box::new(ChangingRate { first: self.rate, spans, begin: None }));
+        self.rate = 0;
+    }
+
+    /// Spans of [`Self::change_rates`] count from `now`.
+    pub(crate) fn begin(&mut self, now: Time) {
+        if let Some(rates) = &mut self.rates {
+            rates.begin = Some(now);
+        }
     }
 
     /// Whether a packet of `bytes` bytes can ever pass.
@@ -39,7 +56,7 @@ impl TokenBucket {
         let missing = self.cost(bytes).saturating_sub(self.level_at(start));
         let wait = match (u64::try_from(missing), self.rate) {
             (Ok(0), _) => 0,
-            (_, 0) => u64::MAX,
+            (_, 0) => return self.rates.as_ref().map_or(Time::MAX, |rates| rates.earned_by(start, missing)),
             (Ok(missing), rate) => missing.div_ceil(rate),
             (Err(_), rate) => u64::try_from(missing.div_ceil(u128::from(rate))).unwrap_or(u64::MAX),
         };
@@ -54,12 +71,62 @@ impl TokenBucket {
 
     fn level_at(&self, instant: Time) -> u128 {
         let elapsed = instant.nanos().saturating_sub(self.at.nanos());
-        let earned = u128::from(elapsed) * u128::from(self.rate);
+        let earned = match (&self.rates, self.rate) {
+            (Some(rates), 0) => rates.earned(self.at, instant),
+            (_, rate) => u128::from(elapsed) * u128::from(rate),
+        };
         self.level.saturating_add(earned).min(self.depth)
     }
 
     fn cost(&self, bytes: u32) -> u128 {
         (u128::from(bytes) + u128::from(self.overhead)) * TOKENS_PER_BYTE
+    }
+}
+
+/// A rate that is another from known instants on; tokens per nanosecond.
+#[derive(Debug)]
+struct ChangingRate {
+    /// Before the traffic begins.
+    first: u64,
+    /// From when on, after the traffic's beginning, and how many.
+    spans: Vec<(Duration, u64)>,
+    begin: Option<Time>,
+}
+
+impl ChangingRate {
+    /// The rate at `instant`, and when it changes next.
+    fn at(&self, instant: Time) -> (u64, Time) {
+        let Some(begin) = self.begin else { return (self.first, Time::MAX) };
+        let next = self.spans.partition_point(|(from, _)| begin.after(*from) <= instant);
+        let until = self.spans.get(next).map_or(Time::MAX, |(from, _)| begin.after(*from));
+        (next.checked_sub(1).map_or(self.first, |span| self.spans[span].1), until)
+    }
+
+    /// Tokens earned in `from..to`.
+    fn earned(&self, mut from: Time, to: Time) -> u128 {
+        let mut earned = 0;
+        while from < to {
+            let (rate, until) = self.at(from);
+            let end = until.min(to);
+            earned += u128::from(rate) * u128::from(end.nanos() - from.nanos());
+            from = end;
+        }
+        earned
+    }
+
+    /// When `missing` tokens are earned from `from` on; [`Time::MAX`] = never.
+    fn earned_by(&self, mut from: Time, mut missing: u128) -> Time {
+        loop {
+            let (rate, until) = self.at(from);
+            let span = u128::from(until.nanos() - from.nanos());
+            if u128::from(rate) * span >= missing || until == Time::MAX {
+                let wait = (rate > 0).then(|| missing.div_ceil(u128::from(rate)));
+                let wait = wait.and_then(|wait| u64::try_from(wait).ok()).unwrap_or(u64::MAX);
+                return Time::from_nanos(from.nanos().saturating_add(wait));
+            }
+            missing -= u128::from(rate) * span;
+            from = until;
+        }
     }
 }
 
@@ -79,6 +146,23 @@ mod tests {
         let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(3000), Bytes::new(0));
         let dues: Vec<u64> = (0..5).map(|_| depart(&mut bucket, 100, 1500)).collect();
         assert_eq!(dues, [100, 100, 1600, 3100, 4600]);
+    }
+
+    #[test]
+    fn what_waits_leaves_at_the_rate_of_each_span() {
+        // A byte a nanosecond, a tenth of it for 5 µs, nothing for 1 µs, then a byte a nanosecond again; one packet of depth.
+        let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1000), Bytes::new(0));
+        let spans = [(0, 8_000_000_000), (1500, 800_000_000), (6500, 0), (7500, 8_000_000_000)];
+        bucket
+            .change_rates(spans.map(|(at, bps)| (Duration::from_nanos(at), Rate::from_bps(bps))).into_iter());
+        assert_eq!([depart(&mut bucket, 0, 1000), depart(&mut bucket, 0, 1000)], [0, 1000], "not begun");
+        bucket.begin(Time::from_nanos(2000));
+        let dues: Vec<u64> = (0..4).map(|_| depart(&mut bucket, 2000, 1000)).collect();
+        // Full at 2000; the second takes its 1000 ns; the third has 500 bytes by 3500, and needs 5 µs for the rest; then an outage.
+        assert_eq!(dues, [2000, 3000, 8500, 10_500]);
+        bucket.change_rates([(Duration::ZERO, Rate::from_bps(0))].into_iter());
+        bucket.begin(Time::from_nanos(11_000));
+        assert_eq!(depart(&mut bucket, 11_500, 1000), u64::MAX, "never again");
     }
 
     #[test]

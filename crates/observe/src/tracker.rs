@@ -274,7 +274,11 @@ impl Tracked {
         }
         let is_later = self.seen_us < t_us;
         let Some(sample) = sample(seen, t_us).filter(|_| is_later) else { return };
-        if self.samples.back().is_some_and(|last| goes_back(&last.info, &sample.info)) {
+        if self
+            .samples
+            .back()
+            .is_some_and(|last| is_opening(&last.info) || goes_back(&last.info, &sample.info))
+        {
             self.samples.clear();
         }
         if self.samples.len() == 1 {
@@ -359,6 +363,11 @@ fn counters_of(bytes_acked: u64, bytes_received: u64) -> [u8; 16] {
     both[..8].copy_from_slice(&bytes_acked.to_ne_bytes());
     both[8..].copy_from_slice(&bytes_received.to_ne_bytes());
     both
+}
+
+/// Whether the handshake is under way (`TCP_SYN_SENT`, `TCP_SYN_RECV`): no window was advertised yet, and what is out is a SYN.
+const fn is_opening(info: &TcpInfo) -> bool {
+    matches!(info.state, 2 | 3)
 }
 
 fn sample(seen: &Seen<'_>, t_us: u64) -> Option<TcpSample> {
@@ -488,6 +497,19 @@ mod tests {
         let one = tracker.get(1).unwrap();
         assert_eq!(one.samples.len(), 3);
         assert_eq!(finding(one).rate_bps, Some(80_000), "2,000 bytes in 200 ms");
+    }
+
+    /// Its window of 0 is none that a receiver closed.
+    #[test]
+    fn a_handshake_is_no_sample_of_the_connection() {
+        let mut tracker = Tracker::default();
+        for (at, state) in (0..).zip([2, 2, 1, 1]) {
+            let mut info = info(Figures { acked: 1_000 * at, unacked: 1, segments: 1 });
+            info[0] = state;
+            look(&mut tracker, at, &seen(1, &info));
+        }
+        let states = tracker.get(1).unwrap().samples.iter().map(|sample| sample.info.state);
+        assert_eq!(states.collect::<Vec<u8>>(), [1, 1]);
     }
 
     #[test]

@@ -10,10 +10,11 @@ use pipefill_analysis::findings::connections::{
     Connection, ConnectionFinding, ConnectionPackets, Connections,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Observed, PathFacts, TcpSample};
+use pipefill_core::record::{BufferLimits, Observed, PathFacts, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::places::namespace_file;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
+use pipefill_lab::sysctl::buffer_limits;
 use pipefill_runs::Stop;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -65,6 +66,8 @@ pub struct EmulatedPath {
     pub remote: [IpAddr; 2],
     /// What it was asked for; forward leads to the other end.
     pub facts: PathFacts,
+    /// What the other end allows sockets to buffer.
+    pub remote_buffers: Option<BufferLimits>,
 }
 
 impl EmulatedPath {
@@ -95,6 +98,8 @@ pub struct Watcher {
     unseen: Option<Unseen>,
     /// How many closed ones the lines of a stream have told of.
     told: u64,
+    /// What this host allows sockets to buffer.
+    local_buffers: Option<BufferLimits>,
     /// How often the busy ones are looked at, where that does not follow from how many there are.
     pace: Option<Duration>,
     is_single_reading: bool,
@@ -123,6 +128,7 @@ impl Watcher {
         let exact = ExactStates::start(netns.as_deref());
         let is_of_all = what.filter.wants_all() && what.pid.is_none();
         let unseen = is_of_all.then(|| Unseen::start(netns.as_deref())).flatten();
+        let local_buffers = buffer_limits(netns.as_deref());
         Ok(Self {
             what,
             diag,
@@ -140,6 +146,7 @@ impl Watcher {
             short_list: ShortList::of(netns),
             unseen,
             told: 0,
+            local_buffers,
             pace: None,
             is_single_reading: false,
         })
@@ -449,6 +456,11 @@ impl Watcher {
         Connection {
             observed: Observed {
                 emulated: emulated.map_or_else(PathFacts::default, |path| path.facts.clone()),
+                local_buffers: self.local_buffers,
+                remote_buffers: match emulated {
+                    Some(path) => path.remote_buffers,
+                    None => self.local_buffers.filter(|_| one.remote.ip().to_canonical().is_loopback()),
+                },
                 ..one.observed(process)
             },
             congestion_control: one.congestion_control.clone(),

@@ -45,9 +45,12 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
         (LimitedBy::Cwnd, Some(Refinement::Policer)) => 'p',
         (LimitedBy::Cwnd, Some(Refinement::Reordering)) => 'o',
         (LimitedBy::Cwnd, Some(Refinement::AckPath)) => 'a',
+        (LimitedBy::Cwnd, Some(Refinement::IdleRestart)) => 'i',
+        (LimitedBy::Cwnd, Some(Refinement::Ecn)) => 'e',
         (LimitedBy::Cwnd, _) => 'c',
         (LimitedBy::Pacing, _) => 'P',
         (LimitedBy::Path, Some(Refinement::Silence)) => '~',
+        (LimitedBy::Path, Some(Refinement::Mtu)) => 'm',
         (LimitedBy::Path, _) => '#',
         (LimitedBy::Receiver, _) => 'R',
         (LimitedBy::Cpu, _) => 'C',
@@ -94,9 +97,16 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         }
         (LimitedBy::Cwnd, Some(Refinement::Reordering)) => "cwnd: cut because segments arrived out of order",
         (LimitedBy::Cwnd, Some(Refinement::AckPath)) => "cwnd: held back by ACKs that are lost or late",
+        (LimitedBy::Cwnd, Some(Refinement::IdleRestart)) => {
+            "cwnd idle_restart: slow start again after an idle time"
+        }
+        (LimitedBy::Cwnd, Some(Refinement::Ecn)) => "cwnd ecn: cut by CE marks",
         (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
+        (LimitedBy::Pacing, Some(Refinement::Program)) => "pacing program: the rate that the program set",
+        (LimitedBy::Pacing, Some(Refinement::Bbr)) => "pacing bbr: BBR's estimate of the rate",
         (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
         (LimitedBy::Path, Some(Refinement::Silence)) => "path silence: nothing comes back",
+        (LimitedBy::Path, Some(Refinement::Mtu)) => "path mtu: full-size segments never arrive",
         (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
         (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
         (LimitedBy::Cpu, _) => "cpu: an endpoint is CPU-bound",

@@ -1,33 +1,37 @@
 //! The catalogue in Markdown: scenario by scenario, and the confusion matrix. It reads well on a terminal too.
 
 use crate::quantity::MISSING;
-use pipefill_analysis::findings::confusion::{Blindfold, Catalogue, Finding};
+use pipefill_analysis::findings::confusion::{
+    Blindfold, Catalogue, CatalogueSet, Confusion, Finding, Grade, Grades,
+};
 use pipefill_analysis::findings::perturbation::Perturbation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The findings, the matrix, and what is wrong.
+/// The findings, the matrix of each set, and what is wrong.
 pub fn render(catalogue: &Catalogue) -> String {
-    let found = |one: &Finding| one.found.clone().unwrap_or_else(|| MISSING.to_owned());
-    let mark = |one: &Finding| match (&one.found, one.right) {
-        (None, _) => "not judged",
-        (_, true) => "right",
-        (_, false) => "WRONG",
+    let row = |finding: &Finding| {
+        vec![
+            finding.set.as_str().to_owned(),
+            finding.scenario.clone(),
+            finding.planted.clone(),
+            finding.found.clone().unwrap_or_else(|| MISSING.to_owned()),
+            mark(finding).to_owned(),
+        ]
     };
-    let rows = catalogue.findings.iter();
-    let rows =
-        rows.map(|one| vec![one.scenario.clone(), one.planted.clone(), found(one), mark(one).to_owned()]);
-    let mut text = table(&["scenario", "planted", "found", ""], &rows.collect::<Vec<_>>());
-    text.push('\n');
-    text.push_str(&matrix(catalogue));
-    let _ = writeln!(
-        text,
-        "\n{} of {} right, {} not judged ({}).",
-        catalogue.right,
-        catalogue.judged,
-        catalogue.findings.len() - catalogue.judged,
-        catalogue.backends.join(", ")
-    );
+    let rows: Vec<Vec<String>> = catalogue.findings.iter().map(row).collect();
+    let mut text = table(&["set", "scenario", "planted", "found", ""], &rows);
+    for (set, result) in &catalogue.sets {
+        let _ = writeln!(
+            text,
+            "\nThe set {}:\n\n{}\n{}; {} not judged ({}).",
+            set.as_str(),
+            counts(&result.confusion),
+            told(&result.grades),
+            result.not_judged,
+            catalogue.backends.join(", ")
+        );
+    }
     for one in catalogue.findings.iter().filter(|one| !one.right) {
         let _ = writeln!(text, "\n{}: {}", one.scenario, one.wrong.join("; "));
         text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
@@ -35,6 +39,37 @@ pub fn render(catalogue: &Catalogue) -> String {
     text.extend(catalogue.blindfold.as_ref().map(blindfolded));
     text.extend(catalogue.perturbation.as_ref().map(perturbed));
     text
+}
+
+/// Whether the scenario is right: the verdict, and every other expectation.
+fn mark(finding: &Finding) -> &'static str {
+    match finding.grade {
+        None => "not judged",
+        Some(Grade::Right) if !finding.right => Grade::Wrong.as_str(),
+        Some(grade) => grade.as_str(),
+    }
+}
+
+/// `36 of 38 right (94.7 %), 1 holder only (2.6 %), …`: the cause counts where one is planted.
+fn told(grades: &Grades) -> String {
+    let Grades { judged, right, holder_only, unknown, wrong, causes_judged, causes_right } = *grades;
+    let share = |part: usize| format!("({:.1} %)", percent(part, judged));
+    let mut text = format!(
+        "{right} of {judged} right {}, {holder_only} holder only {}, {unknown} unknown {}, {wrong} wrong {}",
+        share(right),
+        share(holder_only),
+        share(unknown),
+        share(wrong)
+    );
+    if causes_judged > 0 {
+        let causes = percent(causes_right, causes_judged);
+        let _ = write!(text, "; {causes_right} of {causes_judged} planted causes right ({causes:.1} %)");
+    }
+    text
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
 }
 
 /// Which verdicts hang on one threshold, and whether margins say the same.
@@ -70,51 +105,46 @@ pub fn perturbed(perturbation: &Perturbation) -> String {
     text
 }
 
-/// How good the verdicts of one end's sockets are.
+/// How good the verdicts of one end's sockets are, set by set.
 pub fn blindfolded(blindfold: &Blindfold) -> String {
-    let Blindfold { judged, right, unknown, wrong, causes_judged, causes_right, left_out, .. } = *blindfold;
-    let share = |part: usize, whole: usize| format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64);
-    let mut text = format!(
-        "\nBy the {}'s sockets alone, flow by flow:\n\n{}",
-        blindfold.view.as_str(),
-        counts(&blindfold.confusion)
-    );
-    let _ = writeln!(
-        text,
-        "\n{right} of {judged} right ({}), {wrong} wrong ({}), {unknown} unknown ({}); {left_out} left out, of which no \
-         socket can tell.",
-        share(right, judged),
-        share(wrong, judged),
-        share(unknown, judged)
-    );
-    if causes_right > 0 {
+    let mut text = String::new();
+    for (set, sums) in &blindfold.sets {
         let _ = writeln!(
             text,
-            "\nWhy the congestion window was no larger:\n\n{}\n{causes_right} of {causes_judged} right ({}).",
-            counts(&blindfold.cause_confusion),
-            share(causes_right, causes_judged)
+            "\nThe set {} by the {}'s sockets alone, flow by flow:\n\n{}\n{}; {} left out, which sockets show nothing of.",
+            set.as_str(),
+            blindfold.view.as_str(),
+            counts(&sums.confusion),
+            told(&sums.grades),
+            sums.left_out
         );
-    }
-    for one in blindfold.flows.iter().filter(|one| one.found.as_ref() != Some(&one.planted)) {
-        let found = one.found.as_deref().unwrap_or(MISSING);
-        let _ = writeln!(
-            text,
-            "\n{}, flow {}: {} planted, {found} found",
-            one.scenario,
-            one.flow + 1,
-            one.planted
-        );
-        text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
+        if sums.grades.causes_judged > 0 {
+            let _ = writeln!(text, "\nThe causes:\n\n{}", counts(&sums.cause_confusion).trim_end());
+        }
+        text.push_str(&misjudged(blindfold, *set));
     }
     text
 }
 
-/// Planted causes down, found causes across.
-pub fn matrix(catalogue: &Catalogue) -> String {
-    counts(&catalogue.confusion)
+/// Each flow whose limit or cause is another.
+fn misjudged(blindfold: &Blindfold, set: CatalogueSet) -> String {
+    let mut text = String::new();
+    for flow in blindfold.flows.iter().filter(|flow| flow.set == set && flow.grade != Some(Grade::Right)) {
+        let found = flow.found.as_deref().unwrap_or(MISSING);
+        let _ = writeln!(
+            text,
+            "\n{}, flow {}: {} planted, {found} found",
+            flow.scenario,
+            flow.flow + 1,
+            flow.planted
+        );
+        text.extend(flow.verdict.iter().map(|verdict| format!("  {verdict}\n")));
+    }
+    text
 }
 
-fn counts(confusion: &BTreeMap<String, BTreeMap<String, usize>>) -> String {
+/// Planted down, found across.
+fn counts(confusion: &Confusion) -> String {
     let found: BTreeSet<&str> = confusion.values().flatten().map(|(cause, _)| cause.as_str()).collect();
     let heading: Vec<&str> = std::iter::once("planted").chain(found.iter().copied()).collect();
     let count = |counts: &BTreeMap<String, usize>, cause: &str| {

@@ -1,5 +1,5 @@
 //! CSV: one row for each cell, for spreadsheets and data frames; below a cell with several flows one for each of these, with its number in
-//! the column `flow`.
+//! the column `flow`. The ledger of each flow has a table of its own, with a row for each holder.
 //!
 //! The columns are the axes and then the scalar fields of the JSON under the JSON's own names (a dot where it nests). A
 //! missing value is an empty field, never 0. Text that a spreadsheet would take for a formula, in a file of whatever locale, has an apostrophe
@@ -8,6 +8,7 @@
 use crate::visible::{is_hidden, visible};
 use pipefill_analysis::findings::connections::Captured;
 use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::judge::HeldTime;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -165,6 +166,43 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
     finished(writer)
 }
 
+/// The columns of a holder's time, after those that name the flow.
+const TIME_FIELDS: [&str; 4] = ["limited_by", "cause", "us", "share"];
+
+/// One row for each holder of each flow's time, the longest first: the cell's axes, flow, direction, `limited_by`, cause, microseconds and share.
+/// The microseconds of a flow add up to its `span_us`. A flow that was not judged has none.
+///
+/// # Errors
+/// [`CsvError`], which text and numbers do not give.
+pub fn time(experiment: &Experiment) -> Result<String, CsvError> {
+    let axes = axes(experiment);
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let names = ["flow", "direction"].into_iter().chain(TIME_FIELDS).map(str::to_owned);
+    writer.write_record(axes.iter().map(|&axis| harmless(axis)).chain(names))?;
+    for cell in &experiment.cells {
+        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).map_or("", String::as_str)));
+        for flow in &cell.flows {
+            let name = [flow.figures.flow.to_string(), flow.figures.direction.as_str().to_owned()];
+            let of_flow: Vec<String> = coordinates.clone().chain(name).collect();
+            write_time(&mut writer, &of_flow, flow.verdict.time.as_deref())?;
+        }
+    }
+    finished(writer)
+}
+
+fn write_time(
+    writer: &mut ::csv::Writer<Vec<u8>>,
+    of_flow: &[String],
+    time: Option<&[HeldTime]>,
+) -> Result<(), CsvError> {
+    for held in time.unwrap_or_default() {
+        let json = serde_json::to_value(held)?;
+        let fields = TIME_FIELDS.iter().map(|field| text(json.get(field)));
+        writer.write_record(of_flow.iter().cloned().chain(fields))?;
+    }
+    Ok(())
+}
+
 fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, CsvError> {
     let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
@@ -215,6 +253,20 @@ pub fn captured(found: &Captured) -> Result<String, CsvError> {
     for flow in &found.flows {
         let json = serde_json::to_value(flow)?;
         writer.write_record(CAPTURED_FIELDS.iter().map(|field| text(json.pointer(field))))?;
+    }
+    finished(writer)
+}
+
+/// One row for each holder of the time of each flow of a capture, as [`time`] has them of an experiment.
+///
+/// # Errors
+/// [`CsvError`], which text and numbers do not give.
+pub fn captured_time(found: &Captured) -> Result<String, CsvError> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(["src", "dst"].into_iter().chain(TIME_FIELDS))?;
+    for flow in &found.flows {
+        let name = [harmless(&flow.src), harmless(&flow.dst)];
+        write_time(&mut writer, &name, flow.verdict.time.as_deref())?;
     }
     finished(writer)
 }

@@ -129,7 +129,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
         lines.extend(section(
             &format!("What limited it when ({of_run})"),
-            &timeline::drawing(&timeline(cell), style),
+            &timeline::drawing(&timeline(cell), &diagnosis.events, style),
         ));
         lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));

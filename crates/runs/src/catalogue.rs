@@ -1,8 +1,12 @@
 //! The built-in catalogue: scenarios whose limit is known by construction.
 
+use pipefill_analysis::findings::confusion::CatalogueSet;
+
 /// A scenario of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogueScenario {
+    /// The set that its cells are counted in.
+    pub set: CatalogueSet,
     /// Its file's stem.
     pub name: &'static str,
     /// The scenario.
@@ -11,11 +15,22 @@ pub struct CatalogueScenario {
 
 macro_rules! entries {
     ($($name:literal),+ $(,)?) => {
-        &[$(CatalogueScenario { name: $name, text: include_str!(concat!("../../../scenarios/catalogue/", $name, ".toml")) }),+]
+        &[
+            $(CatalogueScenario {
+                set: CatalogueSet::Limits,
+                name: $name,
+                text: include_str!(concat!("../../../scenarios/catalogue/", $name, ".toml")),
+            },)+
+            CatalogueScenario {
+                set: CatalogueSet::Applications,
+                name: "applications",
+                text: include_str!("../../../scenarios/applications.toml"),
+            },
+        ]
     };
 }
 
-/// Every scenario of the catalogue, by name.
+/// Every scenario of the catalogue: those of one cell by name, then the conversations.
 pub const CATALOGUE: &[CatalogueScenario] = entries![
     "ack-behind-upload",
     "ack-loss-85",
@@ -124,14 +139,23 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
             .collect();
-        let built_in: BTreeSet<String> = CATALOGUE.iter().map(|entry| entry.name.to_owned()).collect();
+        let limits = CATALOGUE.iter().filter(|entry| entry.set == CatalogueSet::Limits);
+        let built_in: BTreeSet<String> = limits.map(|entry| entry.name.to_owned()).collect();
         assert_eq!(files, built_in);
         for entry in CATALOGUE {
             let scenario = Scenario::parse(entry.text, entry.name).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(scenario.name(), entry.name);
-            let [cell] = &scenario.plan().cells[..] else { panic!("{} has one cell", entry.name) };
-            let says = cell.spec.expect.iter().any(|one| one.metric == ExpectMetric::LimitedBy);
-            assert!(says, "{} does not say what limits it", entry.name);
+            let cells = &scenario.plan().cells;
+            assert_eq!(cells.len() == 1, entry.set == CatalogueSet::Limits, "{}", entry.name);
+            for cell in cells {
+                let says = |metric| cell.spec.expect.iter().any(|one| one.metric == metric);
+                assert!(says(ExpectMetric::LimitedBy), "{} does not say what limits it", cell.id);
+                assert!(
+                    entry.set == CatalogueSet::Limits || says(ExpectMetric::Cause),
+                    "{} does not say why",
+                    cell.id
+                );
+            }
         }
     }
 }

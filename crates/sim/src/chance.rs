@@ -21,10 +21,14 @@ pub(super) fn is_absent(cell: &CellSpec) -> bool {
 }
 
 fn is_certain(way: &DirectionSpec) -> bool {
-    let loses_at_random = match &way.loss {
+    let draws = |loss: &LossSpec| match loss {
         LossSpec::None | LossSpec::Packets(_) => false,
         LossSpec::Independent(share) => *share != Ratio::ZERO,
         LossSpec::GilbertElliott { .. } => true,
     };
-    !loses_at_random && way.jitter.is_none() && way.duplicate == Ratio::ZERO && way.reorder == Ratio::ZERO
+    let losses = way.changes.iter().filter_map(|change| change.loss.as_ref()).chain([&way.loss, &way.mark]);
+    !losses.into_iter().any(draws)
+        && way.jitter.is_none()
+        && way.duplicate == Ratio::ZERO
+        && way.reorder == Ratio::ZERO
 }

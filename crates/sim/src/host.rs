@@ -23,6 +23,10 @@ pub(crate) struct Host {
     pub(crate) moderate_rcvbuf: bool,
     /// `tcp_slow_start_after_idle`.
     pub(crate) slow_start_after_idle: bool,
+    /// `tcp_ecn`: 0 = never, 1 = asks for it and accepts it, 2 = accepts it.
+    pub(crate) tcp_ecn: u8,
+    /// Whether the connection has ECN; see [`Self::agree_with`].
+    pub(crate) ecn_agreed: bool,
     /// How the window follows from the buffer.
     pub(crate) window_rule: WindowRule,
     /// Whether the sender makes super-packets.
@@ -37,10 +41,9 @@ pub(crate) struct Host {
     pub(crate) packet_cost: Duration,
 }
 
-/// Taken, but without effect in virtual time: nothing is remembered between runs, and no path marks packets.
-const IRRELEVANT: [&str; 5] = [
+/// Taken, but without effect in virtual time: nothing is remembered between runs.
+const IRRELEVANT: [&str; 4] = [
     "net.ipv4.tcp_no_metrics_save",
-    "net.ipv4.tcp_ecn",
     "net.ipv4.tcp_allowed_congestion_control",
     "net.core.rmem_max",
     "net.core.wmem_max",
@@ -60,6 +63,8 @@ impl Host {
             timestamps: true,
             moderate_rcvbuf: true,
             slow_start_after_idle: true,
+            tcp_ecn: 2,
+            ecn_agreed: false,
             window_rule: options.window_rule,
             gso: options.gso && is_on(offloads.gso) && is_on(offloads.tso),
             gro: options.gso && is_on(offloads.gro),
@@ -78,8 +83,16 @@ impl Host {
         self.ip.mss(self.timestamps)
     }
 
-    /// What both ends of a connection have to ask for holds only where both do (RFC 7323, 1.3 and 3.2).
+    /// Whether its SYN asks for ECN (`tcp_ecn_send_syn()`).
+    pub(crate) fn asks_for_ecn(&self) -> bool {
+        self.tcp_ecn == 1
+    }
+
+    /// What both ends of a connection have to ask for holds only where both do (RFC 7323, 1.3 and 3.2). This end calls: it asks for ECN,
+    /// which the peer accepts (`tcp_ecn_create_request()`).
     pub(crate) fn agree_with(&mut self, peer: &mut Self) {
+        let ecn = self.asks_for_ecn() && peer.tcp_ecn != 0;
+        (self.ecn_agreed, peer.ecn_agreed) = (ecn, ecn);
         let (scaling, timestamps) =
             (self.window_scaling && peer.window_scaling, self.timestamps && peer.timestamps);
         for host in [self, peer] {
@@ -106,6 +119,9 @@ impl Host {
             "net.ipv4.tcp_timestamps" => flag(value).map(|on| self.timestamps = on),
             "net.ipv4.tcp_moderate_rcvbuf" => flag(value).map(|on| self.moderate_rcvbuf = on),
             "net.ipv4.tcp_slow_start_after_idle" => flag(value).map(|on| self.slow_start_after_idle = on),
+            "net.ipv4.tcp_ecn" => {
+                value.trim().parse().ok().filter(|mode| *mode <= 2).map(|mode| self.tcp_ecn = mode)
+            }
             "net.ipv4.tcp_adv_win_scale" => {
                 value.trim().parse().ok().map(|scale| self.window_rule = WindowRule::AdvWinScale(scale))
             }
@@ -142,12 +158,28 @@ mod tests {
         Ok(host)
     }
 
+    /// `tcp_ecn` of the end that calls and of the one that listens.
+    #[test]
+    fn ecn_needs_an_end_that_asks_and_one_that_accepts() {
+        let agreed = |modes: [u8; 2]| {
+            let [mut from, mut to] = modes.map(|tcp_ecn| Host { tcp_ecn, ..Host::usual(Options::default()) });
+            from.agree_with(&mut to);
+            assert_eq!(from.ecn_agreed, to.ecn_agreed);
+            from.ecn_agreed
+        };
+        assert_eq!(
+            [[1, 2], [1, 1], [1, 0], [2, 1], [2, 2], [0, 1]].map(agreed),
+            [true, true, false, false, false, false]
+        );
+    }
+
     #[test]
     fn sysctls_become_settings_and_unknown_ones_are_refused() {
         assert_eq!(host("net.ipv4.tcp_rmem", "4096 87380\t6291456").map(|h| h.rmem[1]).ok(), Some(87_380));
         let old = host("net.ipv4.tcp_adv_win_scale", "1").map(|h| h.window_rule).ok();
         assert_eq!(old, Some(WindowRule::AdvWinScale(1)));
         assert!(host("net.ipv4.tcp_sack", "0").is_err());
+        assert!(host("net.ipv4.tcp_ecn", "3").is_err(), "AccECN");
         assert!(host("net.ipv4.tcp_fack", "1").is_err());
     }
 }

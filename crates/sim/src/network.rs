@@ -5,7 +5,7 @@
 
 use crate::capture::Capture;
 use crate::segment::Segment;
-use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
+use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec, Pmtud};
 use pipefill_core::problem::Problem;
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
@@ -22,6 +22,8 @@ const HOST_QUEUE: Bytes = Bytes::new(u64::MAX >> 1);
 pub(crate) struct Network {
     forward: OneWay<Segment>,
     reverse: OneWay<Segment>,
+    /// What a link between the hosts carries, where the sender of a larger packet is told.
+    pub(crate) told_mtu: Option<u32>,
     /// Looks on where the run asks for it.
     capture: Option<Box<Capture>>,
 }
@@ -50,8 +52,24 @@ impl Network {
         Self {
             forward: one_way(&path.forward, "forward", Direction::Forward),
             reverse: one_way(&path.reverse, "reverse", Direction::Reverse),
+            told_mtu: path
+                .forward
+                .inner_mtu
+                .as_ref()
+                .and_then(|inner| (inner.pmtud == Pmtud::Icmp).then_some(u32::from(inner.mtu))),
             capture,
         }
+    }
+
+    /// Takes the streams of packets that a direction dropped since they were too large, and whose senders are told.
+    pub(crate) fn take_oversized(&mut self, direction: Direction) -> impl Iterator<Item = u32> {
+        self.direction(direction).take_oversized().map(|packet| packet.payload.stream)
+    }
+
+    /// The traffic begins at `now`: changes of the path count from here.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.forward.begin(now);
+        self.reverse.begin(now);
     }
 
     #[inline]

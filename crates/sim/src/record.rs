@@ -59,7 +59,7 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
     let (sent_bytes, received_bytes) = stream.bytes();
     let end_us = stream.last_received().map_or(0, Time::micros);
     let (tcp, udp) = match &stream.transport {
-        Transport::Tcp(tcp) => (Some(tcp.ends[SENDER].info(now)), None),
+        Transport::Tcp(tcp) => (Some(tcp.info(SENDER, now)), None),
         Transport::Udp(udp) => (None, Some(udp.totals())),
         Transport::Ping(_) => (None, None),
     };

@@ -18,7 +18,7 @@ use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::SenderSettings;
 use crate::udp::UdpStream;
 use pipefill_core::backend::Watch;
-use pipefill_core::cell::{Application, CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
+use pipefill_core::cell::{Application, CellSpec, Direction, FlowSpec, HostSpec, Pmtud, Protocol, Writer};
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, Manifest, Sink};
@@ -98,7 +98,15 @@ fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], Problem> {
 
 fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
     let ip = Ip::of(&spec.path);
-    let largest = ip.mtu - ip.header - UDP;
+    let inner = spec.path.forward.inner_mtu.as_ref();
+    let told = inner.filter(|inner| inner.pmtud == Pmtud::Icmp).map(|inner| u32::from(inner.mtu));
+    let largest = told.unwrap_or(ip.mtu).min(ip.mtu) - ip.header - UDP;
+    if inner.is_some() && spec.flows.iter().any(|flow| flow.protocol == Protocol::Ping) {
+        return Err(Problem::machine(
+            "the simulator does not send a ping through path.inner_mtu",
+            "leave inner_mtu out, or run it with --on lab",
+        ));
+    }
     let is_fragmented =
         |flow: &FlowSpec| flow.protocol == Protocol::Udp && flow.length.get() > u64::from(largest);
     if spec.flows.iter().any(is_fragmented) {
@@ -234,6 +242,7 @@ impl Traffic<'_> {
             return Ok(Outcome { zero: self.engine.now, invalid });
         }
         let zero = self.engine.now;
+        self.engine.network.begin(zero);
         self.start_applications(zero);
         let ends = self.spec.flows.iter().map(|flow| waiting::earliest_end(flow, &self.spec.path, zero));
         let end = ends.max().unwrap_or(zero);

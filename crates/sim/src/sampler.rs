@@ -79,7 +79,7 @@ fn both_ends(tcp: &TcpStream, stream: u32, now: Time) -> [TcpSample; 2] {
             t_us: now.micros(),
             stream,
             end,
-            info: socket.info(now),
+            info: tcp.info(index, now),
             wmem_queued_bytes: Some(socket.sender.wmem_queued()),
             sndbuf_bytes: Some(socket.sender.queue.sndbuf),
             rmem_alloc_bytes: Some(socket.receiver.rmem_alloc),

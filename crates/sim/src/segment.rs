@@ -4,6 +4,7 @@
 
 use pipefill_core::cell::{Direction, PathSpec};
 use pipefill_core::units::Time;
+use pipefill_link::IpPacket;
 
 /// The Ethernet header.
 pub(crate) const ETHERNET: u32 = 14;
@@ -92,6 +93,20 @@ impl Sacks {
     }
 }
 
+/// Bits of ECN (RFC 3168), of IP and of TCP in one byte; all are 0 where the ends did not agree on it.
+pub(crate) mod ecn {
+    /// The field of IP.
+    pub(crate) const FIELD: u8 = 3;
+    /// It is ECT(0).
+    pub(crate) const ECT_0: u8 = 2;
+    /// It is CE.
+    pub(crate) const CE: u8 = 3;
+    /// TCP's ECE: a mark came.
+    pub(crate) const ECE: u8 = 4;
+    /// TCP's CWR: the window was reduced.
+    pub(crate) const CWR: u8 = 8;
+}
+
 /// What the header of a segment says.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Header {
@@ -104,6 +119,8 @@ pub(crate) struct Header {
     /// TSecr.
     pub(crate) ts_echo: u32,
     pub(crate) sacks: Sacks,
+    /// See [`ecn`].
+    pub(crate) ecn: u8,
 }
 
 /// A segment with payload.
@@ -122,10 +139,12 @@ impl Data {
     }
 
     /// Takes `next` into the same super-packet where both arrive together; false where they do not fit (`tcp_gro_receive()`: one
-    /// follows the other, and both acknowledge the same).
+    /// follows the other, both acknowledge the same and have the same marks, and CWR is in the first alone).
     pub(crate) fn join(&mut self, next: &Self) -> bool {
         const GRO_MAX: u32 = 65_536 - 100;
-        let is_next = self.range().end == next.header.seq && self.header.ack == next.header.ack;
+        let is_next = self.range().end == next.header.seq
+            && self.header.ack == next.header.ack
+            && self.header.ecn & !ecn::CWR == next.header.ecn;
         let fits = is_next && self.len + next.len <= GRO_MAX;
         if fits {
             self.len += next.len;
@@ -185,6 +204,23 @@ pub(crate) struct Segment {
     pub(crate) body: Body,
 }
 
+impl IpPacket for Segment {
+    fn is_ect(&self) -> bool {
+        matches!(&self.body, Body::Data(data) if data.header.ecn & ecn::FIELD == ecn::ECT_0)
+    }
+
+    fn set_ce(&mut self) {
+        if let Body::Data(data) = &mut self.body {
+            data.header.ecn |= ecn::CE;
+        }
+    }
+
+    /// Linux sets DF in all that is no fragment (`IP_PMTUDISC_WANT`).
+    fn has_df(&self) -> bool {
+        !matches!(self.body, Body::Fragment { .. })
+    }
+}
+
 /// What all packets of a stream have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Identity {
@@ -215,6 +251,8 @@ pub(crate) struct TcpIdentity {
     pub(crate) scales: Option<[u8; 2]>,
     /// The window in the SYN.
     pub(crate) first_window: u16,
+    /// Whether the SYN asks for ECN, and whether the SYN-ACK agrees (RFC 3168, section 6.1.1).
+    pub(crate) ecn: [bool; 2],
 }
 
 impl Body {

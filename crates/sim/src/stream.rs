@@ -8,6 +8,7 @@ use crate::segment::{Body, Identity, Ip, PingWay, ProtocolIdentity, Segment, Tcp
 use crate::tcp::endpoint::Endpoint;
 use crate::udp::UdpStream;
 use pipefill_core::cell::Direction;
+use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Time;
 use pipefill_link::Packet;
 
@@ -74,12 +75,29 @@ impl TcpStream {
 
     fn identity(&self) -> TcpIdentity {
         let host = self.ends[SENDER].sender.host;
-        let scales = [SENDER, RECEIVER].map(|end| self.ends[end].receiver.scale as u8);
         TcpIdentity {
             mss: host.ip.advertised_mss() as u16,
             timestamps: host.timestamps,
-            scales: host.window_scaling.then_some(scales),
+            scales: self.scales(),
             first_window: self.first_windows[SENDER] as u16,
+            ecn: [host.asks_for_ecn(), host.ecn_agreed],
+        }
+    }
+
+    /// The shift of each end's windows; `None` where they are not scaled.
+    fn scales(&self) -> Option<[u8; 2]> {
+        let scales = [SENDER, RECEIVER].map(|end| self.ends[end].receiver.scale as u8);
+        self.ends[SENDER].sender.host.window_scaling.then_some(scales)
+    }
+
+    /// The socket of `end` at `now`.
+    pub(crate) fn info(&self, end: usize, now: Time) -> TcpInfo {
+        let scales = self.scales();
+        TcpInfo {
+            window_scaling: Some(scales.is_some()),
+            rwnd_scale: scales.map(|scales| scales[SENDER + RECEIVER - end]),
+            local_rwnd_scale: scales.map(|scales| scales[end]),
+            ..self.ends[end].info(now)
         }
     }
 
@@ -294,6 +312,26 @@ impl Stream {
     pub(crate) fn flush(&mut self, now: Time, network: &mut Network) {
         let is_silent = matches!(&self.transport, Transport::Tcp(tcp) if tcp.is_silent());
         if !is_silent {
+            self.hand_over(now, network);
+            if let Some(mtu) = network.told_mtu {
+                self.hear_of_oversized(now, network, mtu);
+            }
+        }
+    }
+
+    /// ICMP messages about what was just sent: the router is next to either host. What is sent again is small enough.
+    fn hear_of_oversized(&mut self, now: Time, network: &mut Network, mtu: u32) {
+        let ways = [self.direction, self.direction.opposite()];
+        let is_told =
+            ways.map(|way| network.take_oversized(way).filter(|&stream| stream == self.number).count() > 0);
+        if let Transport::Tcp(tcp) = &mut self.transport {
+            for (end, is_told) in tcp.ends.iter_mut().zip(is_told) {
+                if is_told {
+                    end.send(|sender| sender.on_packet_too_big(now, mtu));
+                }
+            }
+        }
+        if is_told != [false; 2] {
             self.hand_over(now, network);
         }
     }

@@ -65,6 +65,8 @@ pub fn judged(spec: &CellSpec, diagnosis: Diagnosis, latency: Latency, goodput_b
         flows: spec.flows.clone(),
         congestion_control: flow.congestion_control.clone().unwrap_or(host.congestion_control.clone()),
         flow,
+        sender_limits: None,
+        receiver_limits: None,
         diagnosis,
         latency,
         goodput_bps,

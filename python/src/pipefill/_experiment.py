@@ -54,6 +54,11 @@ class Experiment:
         """A row for each flow of each cell: what limited it, in a word and in a sentence, and the change that helps."""
         return _tables.verdicts(self.report)
 
+    @cached_property
+    def time(self) -> pyarrow.Table:
+        """Where the time went: a row for each holder of each flow's time, the longest first. `us` of a flow add up to its `span_us`."""
+        return _tables.time(self.report)
+
     def __repr__(self) -> str:
         cells = len(self.report["cells"])
         runs = sum(cell["runs"] for cell in self.report["cells"])

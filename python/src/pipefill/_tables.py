@@ -63,6 +63,14 @@ _FLOW: list[tuple[str, pa.DataType]] = [
     ("verdict", pa.string()),
     ("advice", pa.list_(pa.string())),
 ]
+_TIME: list[tuple[str, pa.DataType]] = [
+    ("flow", pa.uint32()),
+    ("direction", pa.string()),
+    ("limited_by", pa.string()),
+    ("cause", pa.string()),
+    ("us", pa.uint64()),
+    ("share", pa.float64()),
+]
 
 
 def cells(report: Report) -> pa.Table:
@@ -81,6 +89,17 @@ def verdicts(report: Report) -> pa.Table:
     flows = ((cell, flow) for cell in report["cells"] for flow in cell["flows"])
     advised = ((cell, {**flow, "advice": _changes(flow["advice"])}) for cell, flow in flows)
     return _table(_FLOW, advised)
+
+
+def time(report: Report) -> pa.Table:
+    """A row for each holder of each flow's time, the longest first."""
+    flows = ((cell, flow) for cell in report["cells"] for flow in cell["flows"])
+    held = ((cell, flow, held) for cell, flow in flows for held in flow["time"] or ())
+    return _table(_TIME, ((cell, {**held, **_name(flow)}) for cell, flow, held in held))
+
+
+def _name(flow: dict[str, Any]) -> dict[str, Any]:
+    return {"flow": flow["flow"], "direction": flow["direction"]}
 
 
 def _changes(advice: list[dict[str, Any]] | None) -> list[str] | None:

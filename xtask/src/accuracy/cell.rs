@@ -5,7 +5,7 @@
 use super::golden::Golden;
 use pipefill_core::cell::{
     Application, BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution,
-    JitterSpec, LossSpec, LossUnit, Offloads, PathSpec, Protocol, RunSpec, Writer,
+    JitterSpec, LossSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run, cell_id};
@@ -79,11 +79,7 @@ fn direction(golden: &Golden) -> DirectionSpec {
         delay: milliseconds(golden.rtt_ms / 2.0),
         jitter,
         delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
-        bottleneck: None,
+        ..DirectionSpec::EMPTY
     }
 }
 

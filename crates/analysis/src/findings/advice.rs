@@ -7,6 +7,7 @@
 mod application;
 mod keys;
 mod latency;
+mod observed_buffers;
 mod prediction;
 mod window;
 
@@ -17,7 +18,7 @@ use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
 use keys::{flow_key, host_name, shares_its_table};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::units::Bytes;
 use prediction::Changed;
 use std::time::Duration;
@@ -54,8 +55,10 @@ struct Case<'a> {
 impl Case<'_> {
     fn for_throughput(&self) -> Vec<Advice> {
         let found = match self.judged.diagnosis.limited_by {
-            LimitedBy::Path => vec![self.nothing(self.of_the_path())],
+            LimitedBy::Path => vec![self.for_the_path()],
+            LimitedBy::Rwnd if self.judged.is_observed() => vec![self.wider_seen_window()],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
+            LimitedBy::Sndbuf if self.judged.is_observed() => vec![self.larger_seen_send_buffer()],
             LimitedBy::Sndbuf => vec![self.larger_send_buffer()],
             LimitedBy::Cwnd => self.larger_cwnd(),
             LimitedBy::Pacing => vec![self.faster_pacing()],
@@ -119,6 +122,17 @@ impl Case<'_> {
         }
     }
 
+    fn for_the_path(&self) -> Advice {
+        match self.judged.diagnosis.cause {
+            Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
+            Some(Cause::Mtu) => {
+                let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
+                self.proposed(vec![probing], Reason::LinkDropsLargePackets, None)
+            }
+            _ => self.nothing(self.of_the_path()),
+        }
+    }
+
     /// Why no change of an end helps where the path is the limit. Without a window, what the path loses by itself limits too.
     fn of_the_path(&self) -> Reason {
         match self.judged.flow.protocol {
@@ -159,6 +173,14 @@ impl Case<'_> {
     }
 
     fn larger_cwnd(&self) -> Vec<Advice> {
+        match self.judged.diagnosis.cause {
+            Some(Cause::IdleRestart) => return vec![self.cwnd_kept_after_idle()],
+            Some(Cause::Ecn) => {
+                let look = self.nothing(Reason::MarksCutTheWindow);
+                return std::iter::once(look).chain(self.bbr(Reason::BbrIgnoresMarks)).collect();
+            }
+            _ => {}
+        }
         let found = match self.judged.diagnosis.cwnd_cause {
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
@@ -176,6 +198,14 @@ impl Case<'_> {
             }
         };
         found.into_iter().flatten().collect()
+    }
+
+    /// How much sooner each burst is there then depends on its size; a flow that goes on at its own pace is no faster.
+    fn cwnd_kept_after_idle(&self) -> Advice {
+        let before_bytes = self.judged.diagnosis.figures.cwnd_before_idle_bytes;
+        let name = "sysctl.net.ipv4.tcp_slow_start_after_idle";
+        let change = self.of_host(true, Setting::KeepCwndAfterIdle, name);
+        self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, None)
     }
 
     fn longer_transfer(&self) -> Advice {

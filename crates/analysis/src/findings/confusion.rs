@@ -3,12 +3,14 @@
 //! Never: a run without a valid record counted as right, or as wrong: it was not judged.
 
 mod blindfold;
+mod planted;
 
-pub use blindfold::{BlindFlow, Blindfold};
+pub use blindfold::{BlindFlow, BlindSet, Blindfold};
+pub use planted::{CatalogueSet, Confusion, Grade, Grades};
 
 use crate::findings::experiment::{CellResult, Experiment, SCHEMA};
 use crate::findings::perturbation::Perturbation;
-use pipefill_core::cell::{Bound, CellSpec, ExpectMetric};
+use planted::Planted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,10 +26,10 @@ pub struct Catalogue {
     pub right: usize,
     /// Scenarios with a valid run.
     pub judged: usize,
+    /// Set by set.
+    pub sets: BTreeMap<CatalogueSet, SetResult>,
     /// Scenario by scenario.
     pub findings: Vec<Finding>,
-    /// Planted cause → found cause → number of scenarios.
-    pub confusion: BTreeMap<String, BTreeMap<String, usize>>,
     /// The same scenarios judged by the sockets of one end alone; absent where nobody asked for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blindfold: Option<Blindfold>,
@@ -36,15 +38,31 @@ pub struct Catalogue {
     pub perturbation: Option<Perturbation>,
 }
 
+/// The scenarios of a set.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct SetResult {
+    /// Those with a valid run, by how far their verdicts name what was planted.
+    #[serde(flatten)]
+    pub grades: Grades,
+    /// Those without one.
+    pub not_judged: usize,
+    /// Planted limit and cause → found → number of scenarios.
+    pub confusion: Confusion,
+}
+
 /// One scenario of the catalogue.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its name.
+    /// The set that it belongs to.
+    pub set: CatalogueSet,
+    /// Its name; of a scenario with several cells that of the cell.
     pub scenario: String,
-    /// Its limit by construction: category, and for the congestion window why.
+    /// Its limit by construction, with its cause where that is planted.
     pub planted: String,
     /// What the verdict says; null where no run was valid.
     pub found: Option<String>,
+    /// How far that names what was planted; null where no run was valid.
+    pub grade: Option<Grade>,
     /// Whether every expectation held.
     pub right: bool,
     /// Median of the runs.
@@ -56,28 +74,29 @@ pub struct Finding {
 }
 
 impl Catalogue {
-    /// Judges `experiments`, of one cell each.
-    pub fn of<'a>(experiments: impl Iterator<Item = &'a Experiment>) -> Self {
+    /// Judges every cell of `experiments` that plants something.
+    pub fn of<'a>(experiments: impl Iterator<Item = (CatalogueSet, &'a Experiment)>) -> Self {
         let (mut findings, mut backends) = (Vec::new(), Vec::new());
-        for experiment in experiments {
+        let mut sets: BTreeMap<CatalogueSet, SetResult> = BTreeMap::new();
+        for (set, experiment) in experiments {
             for cell in &experiment.cells {
-                findings.push(Finding::of(experiment, cell));
                 backends.extend(cell.backend.clone());
+                let spec = &experiment.plan.cell(cell.index).spec;
+                if let Some(planted) = Planted::in_cell(spec) {
+                    let finding = Finding::of(set, experiment, cell, &planted);
+                    sets.entry(set).or_default().add(&planted, &finding);
+                    findings.push(finding);
+                }
             }
         }
         backends.sort_unstable();
         backends.dedup();
-        let judged = || findings.iter().filter_map(|one| Some((one, one.found.as_ref()?)));
-        let mut confusion: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
-        for (finding, found) in judged() {
-            *confusion.entry(finding.planted.clone()).or_default().entry(found.clone()).or_default() += 1;
-        }
         Self {
             schema: SCHEMA,
             backends,
-            right: judged().filter(|(one, _)| one.right).count(),
-            judged: judged().count(),
-            confusion,
+            right: findings.iter().filter(|finding| finding.right).count(),
+            judged: findings.iter().filter(|finding| finding.found.is_some()).count(),
+            sets,
             findings,
             blindfold: None,
             perturbation: None,
@@ -85,24 +104,30 @@ impl Catalogue {
     }
 }
 
+impl SetResult {
+    fn add(&mut self, planted: &Planted, finding: &Finding) {
+        let Some((grade, found)) = finding.grade.zip(finding.found.as_ref()) else {
+            self.not_judged += 1;
+            return;
+        };
+        self.grades.add(planted, grade);
+        *self.confusion.entry(finding.planted.clone()).or_default().entry(found.clone()).or_default() += 1;
+    }
+}
+
 impl Finding {
-    fn of(experiment: &Experiment, cell: &CellResult) -> Self {
-        let spec = &experiment.plan.cell(cell.index).spec;
-        let found = cell.verdict.limited_by.map(|limited_by| {
-            let refined = spec.expect.iter().any(|one| one.metric == ExpectMetric::CwndCause);
-            named(
-                limited_by.as_str(),
-                cell.verdict.cwnd_cause.filter(|_| refined).map(pipefill_core::limit::CwndCause::as_str),
-            )
-        });
+    fn of(set: CatalogueSet, experiment: &Experiment, cell: &CellResult, planted: &Planted) -> Self {
+        let verdict = Some(&cell.verdict).filter(|_| cell.valid > 0);
         let failed = cell.expectations.iter().filter(|one| one.failed()).map(|one| one.text.clone());
         let invalid = cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail));
         let wrong: Vec<String> = failed.chain(invalid).collect();
         Self {
-            scenario: experiment.experiment.clone(),
-            planted: planted(spec),
-            right: found.is_some() && cell.expectations.iter().all(|one| !one.failed()),
-            found,
+            set,
+            scenario: scenario_name(experiment, cell),
+            planted: planted.name(),
+            found: verdict.map(|verdict| planted.found(verdict)),
+            grade: verdict.map(|verdict| planted.grade(verdict)),
+            right: verdict.is_some() && cell.expectations.iter().all(|one| !one.failed()),
             goodput_bps: cell.goodput_bps,
             verdict: cell.verdict.sentence.clone(),
             wrong,
@@ -110,19 +135,10 @@ impl Finding {
     }
 }
 
-fn planted(spec: &CellSpec) -> String {
-    let word = |metric| word(spec, metric);
-    named(word(ExpectMetric::LimitedBy).unwrap_or(""), word(ExpectMetric::CwndCause))
-}
-
-/// What an expectation of `spec` says in a word.
-fn word(spec: &CellSpec, metric: ExpectMetric) -> Option<&str> {
-    spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
-        Bound::Word(word) => Some(word.as_str()),
-        _ => None,
-    })
-}
-
-fn named(limited_by: &str, cwnd_cause: Option<&str>) -> String {
-    cwnd_cause.map_or_else(|| limited_by.to_owned(), |cause| format!("{limited_by} {cause}"))
+/// The name of the scenario; of one with axes their values in the cell.
+pub fn scenario_name(experiment: &Experiment, cell: &CellResult) -> String {
+    if cell.axes.is_empty() {
+        return experiment.experiment.clone();
+    }
+    cell.axes.values().map(String::as_str).collect::<Vec<_>>().join(" ")
 }

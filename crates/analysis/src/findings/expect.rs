@@ -4,8 +4,9 @@
 
 use crate::findings::metrics::PingMetrics;
 use crate::findings::result::{CellResult, ExpectationResult, FlowResult, Value};
+use crate::findings::verdict::Verdict;
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 
 /// Judges all assertions of `spec` on `result`, in order.
 pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> {
@@ -15,10 +16,9 @@ pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> 
 fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> ExpectationResult {
     let measured = measured(result, expectation.metric);
     let bound = bound(spec, &expectation.bound);
-    let is_list = expectation.metric == ExpectMetric::Flows;
     let held = match (&measured, &bound) {
-        (Some(Value::Word(found)), Some(Value::Word(wanted))) if is_list => {
-            Some(are_as_wanted(found, wanted))
+        (Some(_), Some(Value::Word(wanted))) if expectation.metric == ExpectMetric::Flows => {
+            Some(are_as_wanted(&result.flows, wanted))
         }
         (Some(measured), Some(bound)) => compare(measured, expectation.comparison, bound),
         _ => None,
@@ -43,6 +43,7 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
         ExpectMetric::PingDoubled => ping(result, |ping| ping.doubled_bps.map(|bps| bps as f64)),
         ExpectMetric::PingLaw => ping(result, |ping| ping.law_bps.map(|bps| bps as f64)),
         ExpectMetric::LimitedBy => result.verdict.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
+        ExpectMetric::Cause => result.verdict.cause.map(|cause| Value::Word(cause.as_str().to_owned())),
         ExpectMetric::CwndCause => {
             result.verdict.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned()))
         }
@@ -57,13 +58,13 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
     }
 }
 
-/// `limited_by` and `cwnd_cause` of each flow; `None` where one was not diagnosed.
+/// `limited_by` and `cause` of each flow; `None` where one was not diagnosed.
 fn flows(result: &CellResult) -> Option<String> {
     let word = |flow: &FlowResult| {
         let limit = flow.verdict.limited_by?.as_str();
         Some(
             flow.verdict
-                .cwnd_cause
+                .cause
                 .map_or_else(|| limit.to_owned(), |cause| format!("{limit} {}", cause.as_str())),
         )
     };
@@ -71,15 +72,19 @@ fn flows(result: &CellResult) -> Option<String> {
     words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
 }
 
-/// Whether the words of all flows are among those that are `wanted` for each. A limiter that is wanted without a cause may have any.
-fn are_as_wanted(found: &str, wanted: &str) -> bool {
-    let (found, wanted): (Vec<&str>, Vec<&str>) = (found.split(", ").collect(), wanted.split(',').collect());
-    let is_one = |found: &str, one: &str| {
-        let one = one.trim();
-        found == one || (!one.contains(' ') && found.split(' ').next() == Some(one))
+/// Whether each flow has a limit that is `wanted` of it. A limit that is wanted without a cause may have any; a cause may be one of
+/// `cwnd_cause`, which has fewer words.
+fn are_as_wanted(flows: &[FlowResult], wanted: &str) -> bool {
+    let has = |flow: &FlowResult, wanted: &str| {
+        let Verdict { limited_by, cause, cwnd_cause, .. } = &flow.verdict;
+        let (limit, refined) =
+            wanted.split_once(' ').map_or((wanted, None), |(limit, cause)| (limit, Some(cause.trim())));
+        let causes = [cause.map(Cause::as_str), cwnd_cause.map(CwndCause::as_str)];
+        limited_by.map(LimitedBy::as_str) == Some(limit) && refined.is_none_or(|_| causes.contains(&refined))
     };
-    found.len() == wanted.len()
-        && found.iter().zip(&wanted).all(|(found, wanted)| wanted.split('|').any(|one| is_one(found, one)))
+    let wanted: Vec<&str> = wanted.split(',').collect();
+    flows.len() == wanted.len()
+        && flows.iter().zip(&wanted).all(|(flow, wanted)| wanted.split('|').any(|one| has(flow, one.trim())))
 }
 
 fn ping(result: &CellResult, figure: fn(&PingMetrics) -> Option<f64>) -> Option<Value> {

@@ -18,7 +18,9 @@ use crate::ground::thresholds::{STANDARD, Thresholds};
 use crate::infer::KnownRun;
 use crate::judge::{Diagnosing, FlowLedger, Span};
 use delivery::Rates;
-use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
+use pipefill_core::record::{
+    AnyRow, BufferLimits, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -85,6 +87,13 @@ pub struct RunMetrics {
     /// What `pipefill exec` emulates of it.
     #[serde(default, skip_serializing_if = "PathFacts::is_empty")]
     pub emulated: PathFacts,
+    /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub limits: [Option<BufferLimits>; 2],
+}
+
+fn is_unknown(limits: &[Option<BufferLimits>; 2]) -> bool {
+    limits.iter().all(Option::is_none)
 }
 
 /// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
@@ -168,6 +177,7 @@ impl<'a> Condenser<'a> {
                 .subject
                 .observed()
                 .map_or_else(PathFacts::default, |observed| observed.emulated.clone()),
+            limits: KnownRun::of(manifest).limits,
         }
     }
 }

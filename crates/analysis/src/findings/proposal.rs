@@ -24,18 +24,34 @@ pub enum Target {
 pub enum Setting {
     /// `net.ipv4.tcp_rmem`: least, initial, maximum.
     TcpRmem([u64; 3]),
+    /// The maximum of `net.ipv4.tcp_rmem` at least, on a host whose present value is not known.
+    TcpRmemMaximum(u64),
     /// `net.ipv4.tcp_wmem`.
     TcpWmem([u64; 3]),
     /// `net.ipv4.tcp_window_scaling=1`, at both ends.
     WindowScaling,
     /// `net.ipv4.tcp_moderate_rcvbuf=1`.
     ReceiveAutotuning,
+    /// `net.ipv4.tcp_slow_start_after_idle=0`.
+    KeepCwndAfterIdle,
+    /// `net.ipv4.tcp_mtu_probing=1`.
+    MtuProbing,
     /// `net.ipv4.tcp_congestion_control=bbr`.
     Bbr,
     /// `SO_RCVBUF`, bytes.
     Rcvbuf(u64),
     /// `SO_SNDBUF`, bytes.
     Sndbuf(u64),
+    /// No `SO_RCVBUF`: the kernel sizes the buffer.
+    NoRcvbuf,
+    /// No `SO_SNDBUF`.
+    NoSndbuf,
+    /// `net.core.rmem_max`: what a program may ask of `SO_RCVBUF`, bytes.
+    RmemMax(u64),
+    /// A receive buffer of these bytes, whoever sizes it.
+    ReceiveBuffer(u64),
+    /// A send buffer of these bytes, whoever sizes it.
+    SendBuffer(u64),
     /// `SO_MAX_PACING_RATE`, kbit/s.
     MaxPacingRate(u64),
     /// The same for the flow of the other direction.
@@ -66,13 +82,18 @@ impl Setting {
     /// The name of what is set: a sysctl, a socket option, or the key of a scenario.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::TcpRmem(_) => "net.ipv4.tcp_rmem",
+            Self::TcpRmem(_) | Self::TcpRmemMaximum(_) => "net.ipv4.tcp_rmem",
             Self::TcpWmem(_) => "net.ipv4.tcp_wmem",
             Self::WindowScaling => "net.ipv4.tcp_window_scaling",
             Self::ReceiveAutotuning => "net.ipv4.tcp_moderate_rcvbuf",
+            Self::KeepCwndAfterIdle => "net.ipv4.tcp_slow_start_after_idle",
+            Self::MtuProbing => "net.ipv4.tcp_mtu_probing",
             Self::Bbr => "net.ipv4.tcp_congestion_control",
-            Self::Rcvbuf(_) => "SO_RCVBUF",
-            Self::Sndbuf(_) => "SO_SNDBUF",
+            Self::Rcvbuf(_) | Self::NoRcvbuf => "SO_RCVBUF",
+            Self::Sndbuf(_) | Self::NoSndbuf => "SO_SNDBUF",
+            Self::RmemMax(_) => "net.core.rmem_max",
+            Self::ReceiveBuffer(_) => "receive buffer",
+            Self::SendBuffer(_) => "send buffer",
             Self::MaxPacingRate(_) | Self::OtherFlowsMaxPacingRate(_) => "SO_MAX_PACING_RATE",
             Self::Parallel(_) => "parallel",
             Self::Outstanding(_) => "app.outstanding",
@@ -86,30 +107,48 @@ impl Setting {
         }
     }
 
-    /// Its value, as a scenario takes it. A buffer that the test has set has none.
+    /// Its value, as a scenario takes it. A buffer that is not to be set has none.
     pub fn value(&self) -> Option<String> {
         Some(match self {
             Self::TcpRmem([least, initial, maximum]) | Self::TcpWmem([least, initial, maximum]) => {
                 format!("{least} {initial} {maximum}")
             }
-            Self::WindowScaling | Self::ReceiveAutotuning => "1".to_owned(),
+            Self::WindowScaling | Self::ReceiveAutotuning | Self::MtuProbing => "1".to_owned(),
+            Self::KeepCwndAfterIdle => "0".to_owned(),
             Self::Bbr => "bbr".to_owned(),
             Self::NoDelay => "true".to_owned(),
             Self::QuickAck => "1".to_owned(),
-            Self::Rcvbuf(bytes) | Self::Sndbuf(bytes) | Self::ApplicationWindow(bytes) => format!("{bytes}B"),
+            Self::Rcvbuf(bytes)
+            | Self::Sndbuf(bytes)
+            | Self::ReceiveBuffer(bytes)
+            | Self::SendBuffer(bytes)
+            | Self::ApplicationWindow(bytes) => format!("{bytes}B"),
+            Self::RmemMax(bytes) | Self::TcpRmemMaximum(bytes) => bytes.to_string(),
             Self::Outstanding(requests) => requests.to_string(),
             Self::MaxPacingRate(kbit) | Self::OtherFlowsMaxPacingRate(kbit) => format!("{kbit}kbit"),
             Self::Parallel(streams) => streams.to_string(),
             Self::Duration(duration) => format!("{}ms", duration.as_millis()),
             Self::LongerQueue(bdp) | Self::ShorterQueue(bdp) => format!("{bdp}bdp"),
             Self::DelayLimit(packets) => format!("{packets}p"),
-            Self::TestBuffers(_) => return None,
+            Self::TestBuffers(_) | Self::NoRcvbuf | Self::NoSndbuf => return None,
         })
     }
 
     /// Whether it sizes a socket's buffer.
     pub const fn is_of_buffers(&self) -> bool {
-        matches!(self, Self::TcpRmem(_) | Self::TcpWmem(_) | Self::Rcvbuf(_) | Self::Sndbuf(_))
+        matches!(
+            self,
+            Self::TcpRmem(_)
+                | Self::TcpWmem(_)
+                | Self::Rcvbuf(_)
+                | Self::Sndbuf(_)
+                | Self::NoRcvbuf
+                | Self::NoSndbuf
+                | Self::RmemMax(_)
+                | Self::TcpRmemMaximum(_)
+                | Self::ReceiveBuffer(_)
+                | Self::SendBuffer(_)
+        )
     }
 }
 
@@ -124,6 +163,17 @@ pub struct Change {
     pub key: String,
 }
 
+impl Change {
+    /// The end on whose host it is made: a program's own buffers have theirs.
+    pub const fn end(&self) -> Target {
+        match self.setting {
+            Setting::NoRcvbuf => Target::Receiver,
+            Setting::NoSndbuf => Target::Sender,
+            _ => self.target,
+        }
+    }
+}
+
 /// Why something is to be changed, or why nothing is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
@@ -131,6 +181,10 @@ pub enum Reason {
     DatagramsAreDropped,
     /// The pipe is full.
     PathIsFull,
+    /// Nothing comes back.
+    NobodyAnswers,
+    /// A link drops what is larger than its MTU, and tells nobody.
+    LinkDropsLargePackets,
     /// The application offers no more.
     ApplicationOffersNoMore,
     /// A window of the application limits what goes out in a round trip: its size, and the rate that ten times that size gives.
@@ -189,6 +243,19 @@ pub enum Reason {
         /// Of one stream.
         bytes: u64,
     },
+    /// The program has set this buffer: it does not grow, and no sysctl makes it larger.
+    ProgramSetsBuffer,
+    /// The program asks for a larger buffer than `net.core.rmem_max` allows, and the buffer does not grow.
+    ProgramsBufferIsCapped,
+    /// The window is the largest without window scaling: it is off at one end, or something between the ends removes the option.
+    WindowIsUnscaled,
+    /// The receive buffer still grows, and begins small.
+    BufferStillGrows,
+    /// Whether a sysctl or the program sizes this buffer, only its host shows.
+    BufferHasUnknownOwner {
+        /// What has to be in flight.
+        bytes: u64,
+    },
     /// Slow start takes this long.
     SlowStart(Duration),
     /// A queue below one BDP runs empty after a loss.
@@ -199,6 +266,15 @@ pub enum Reason {
     BbrNeedsFewAcks,
     /// BBR does not take a lost packet for a full queue.
     BbrIgnoresLoss,
+    /// After each idle time cwnd starts anew.
+    SlowStartAfterIdle {
+        /// cwnd before, bytes.
+        before_bytes: Option<u64>,
+    },
+    /// An AQM marks packets instead of dropping them.
+    MarksCutTheWindow,
+    /// BBR does not answer to CE marks.
+    BbrIgnoresMarks,
     /// BBR measures the path's rate.
     BbrMeasuresTheRate,
     /// BBR keeps about one BDP in flight.

@@ -10,7 +10,7 @@ use crate::infer::{KnownPath, KnownWay, SharedBottleneck, of_others};
 use crate::judge::{Diagnosis, FULL, Figures, HeldTime, JoinedEvidence, RuleId};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::WayFacts;
+use pipefill_core::record::{BufferLimits, WayFacts};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,10 @@ pub struct JudgedFlow {
     pub flow: FlowSpec,
     /// Name of its congestion control.
     pub congestion_control: String,
+    /// What the host that sends its data allows sockets to buffer, where no scenario says it.
+    pub sender_limits: Option<BufferLimits>,
+    /// The same of the host that receives them.
+    pub receiver_limits: Option<BufferLimits>,
     /// What limited it.
     pub diagnosis: Diagnosis,
     /// Its round trips.

@@ -35,7 +35,7 @@ pub(crate) fn windows(plan: Option<&CellSpec>, flow: &FlowSpec) -> [Bytes; 2] {
 }
 
 /// The largest window without window scaling (RFC 9293 section 3.1).
-const UNSCALED: u64 = 65_535;
+pub(crate) const UNSCALED: u64 = 65_535;
 
 fn doubled(asked: Option<Bytes>) -> Option<u64> {
     asked.map(|size| size.get().saturating_mul(2))

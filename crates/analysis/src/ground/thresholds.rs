@@ -101,6 +101,10 @@ thresholds! {
     repairing: Judge, Share = 0.50, Source::Catalogue;
     /// In this part of the samples written data waits to be sent: only then can a window be what holds it.
     waiting: Judge, Share = 0.50, Source::Catalogue;
+    /// Where data waits in no more than this part of the samples, everything was sent at times: neither a pacer nor a window held it then.
+    always_waiting: Judge, Share = 0.90, Source::Kernel("tcp_write_xmit()");
+    /// Nothing comes back where the retransmission timer ran out this often without an answer: the other end, or the way to it, is gone.
+    silent_timers: Judge, Count = 3.0, Source::Rfc("6298, 5.5");
     /// A thread that computes, or waits for a CPU, for this part of the time has no more to give on a machine where others run too.
     cpu_busy: Judge, Share = 0.85, Source::Catalogue;
     /// A thread that is late and waited for a CPU for this part of the time is late for that reason.
@@ -399,6 +403,10 @@ thresholds! {
     app_window_credits: Judge, Count = 1.0, Source::Catalogue;
     /// A buffer that grows by itself is as large as it may be from this part of its maximum on.
     buffer_is_largest: Judge, Share = 0.80, Source::Kernel("tcp_rcv_space_adjust()");
+    /// A buffer, or a window, that has not grown for this many round trips in which it limits does not grow by itself …
+    buffer_fixed_rounds: Judge, RoundTrips = 8.0, Source::Kernel("tcp_rcv_space_adjust()");
+    /// … and a window below this part of what its scale is made for is a buffer that a program has set after the handshake.
+    window_of_scale: Judge, Share = 0.20, Source::Kernel("tcp_select_initial_window()");
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
 }

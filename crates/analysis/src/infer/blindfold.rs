@@ -1,8 +1,9 @@
 //! A record as if nobody had planned it: what one end's sockets tell, and nothing else.
 
-use pipefill_core::cell::{Application, CellSpec, FlowSpec, Offloads, PathSpec, Protocol, Writer};
+use pipefill_core::cell::{Application, CellSpec, Direction, FlowSpec, Offloads, PathSpec, Protocol, Writer};
 use pipefill_core::record::{
-    CpuUse, Environment, Instrument, Manifest, Observed, StreamEnd, StreamSummary, Subject, TcpSample,
+    BufferLimits, CpuUse, Environment, Instrument, Manifest, Observed, StreamEnd, StreamSummary, Subject,
+    TcpSample,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,8 @@ impl View {
 /// `manifest` without the plan's facts, the emulator's counters, and what the other end knows.
 pub fn blindfolded(manifest: &Manifest, view: View) -> Manifest {
     let mut blind = manifest.clone();
-    blind.subject = Subject::Observed(Observed::default());
+    let [local_buffers, remote_buffers] = known_limits(manifest, view);
+    blind.subject = Subject::Observed(Observed { local_buffers, remote_buffers, ..Observed::default() });
     forget_the_plan(&mut blind.run.cell.spec);
     blind.settings = Vec::new();
     blind.counters = Vec::new();
@@ -53,6 +55,22 @@ pub fn blindfolded(manifest: &Manifest, view: View) -> Manifest {
         forget_the_ends(stream, view);
     }
     blind
+}
+
+/// What the hosts of the plan's sender and receiver allow sockets to buffer, as far as the end that is looked at knows: its own. Where data
+/// goes both ways, that is the end of the forward data.
+fn known_limits(manifest: &Manifest, view: View) -> [Option<BufferLimits>; 2] {
+    let flows = &manifest.run.cell.spec.flows;
+    let is_reverse = !flows.is_empty() && flows.iter().all(|flow| flow.direction == Direction::Reverse);
+    let sees_sender = (view == View::Sender) != is_reverse;
+    let limits = |place: &str| {
+        let of = |name: &str| {
+            let setting = manifest.settings.iter().find(|one| one.place == place && one.name == name)?;
+            setting.got.as_deref()
+        };
+        BufferLimits::of(of)
+    };
+    [limits("sender").filter(|_| sees_sender), limits("receiver").filter(|_| !sees_sender)]
 }
 
 /// `spec` without what only a scenario says.

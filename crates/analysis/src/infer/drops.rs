@@ -7,6 +7,10 @@ use pipefill_core::record::{DropReason, Manifest, PathCount};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Drops {
     pub(crate) random: Option<u64>,
+    /// Absent where the path has no inner link.
+    pub(crate) exceeds_mtu: Option<u64>,
+    /// Absent where the path has no policer.
+    pub(crate) policed: Option<u64>,
     pub(crate) queue: Option<u64>,
     pub(crate) delay_limit: Option<u64>,
     pub(crate) exceeds_burst: Option<u64>,
@@ -20,6 +24,8 @@ impl Drops {
         let dropped = |reason| count(PathCount::Dropped(reason));
         Self {
             random: dropped(DropReason::RandomLoss),
+            exceeds_mtu: dropped(DropReason::ExceedsMtu),
+            policed: dropped(DropReason::Policed),
             queue: dropped(DropReason::QueueFull),
             delay_limit: dropped(DropReason::DelayLimit),
             exceeds_burst: dropped(DropReason::ExceedsBurst),
@@ -28,9 +34,11 @@ impl Drops {
         }
     }
 
-    /// What the path that was asked for dropped: by chance and by its queue. `None` where one of both was not counted.
+    /// What the path that was asked for dropped: by chance, by its queue, its policer and its inner link. `None` where one of the first two
+    /// was not counted.
     pub(crate) fn by_the_path(self) -> Option<u64> {
-        Some(self.random?.saturating_add(self.queue?))
+        let others = self.policed.unwrap_or(0).saturating_add(self.exceeds_mtu.unwrap_or(0));
+        Some(self.random?.saturating_add(self.queue?).saturating_add(others))
     }
 
     /// What the instrument dropped.

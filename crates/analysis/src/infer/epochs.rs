@@ -3,6 +3,7 @@
 //! A window-limited flow is bursty: at one instant the bottleneck is busy, at the next nothing is in flight. Over a round
 //! trip the peak of the flight is what the limit allows. Never: a judgement; figures only.
 
+use super::idle_restart::IdleRestart;
 use super::packets::StreamPackets;
 use super::sender_sample::{SenderSample, ratio};
 use super::stall::Stall;
@@ -35,6 +36,7 @@ pub(crate) struct Cutter {
     last: Option<SenderSample>,
     unread: Unread,
     stall: Stall,
+    restart: IdleRestart,
     /// The largest window that was advertised so far.
     rwnd_widest: Option<u64>,
     /// The largest flights of the last epochs, and the payload segments of the other side in a round trip.
@@ -50,9 +52,14 @@ struct Open {
     from_us: u64,
     /// `tcpi_total_retrans` at its first sample.
     retransmits: u32,
+    /// Segments acknowledged as marked by its first sample.
+    ce_segments: u32,
+    /// See [`SenderEvidence::cwnd_before_idle`], at its last sample.
+    cwnd_before_idle: Option<u64>,
     samples: usize,
     unacked_peak: u64,
     unacked_least: u64,
+    backoff_least: Option<u8>,
     /// Payload segments of the other side at its first sample.
     heard: Option<u64>,
     /// Over the samples in which it moved, and their number.
@@ -124,6 +131,7 @@ impl Cutter {
 
     fn see_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
         let stalled_us = self.stall.see(&sample);
+        let cwnd_before_idle = self.restart.add(&sample);
         self.remember(&sample);
         let sample = self.last.insert(sample);
         let Some(open) = self.open.as_mut() else {
@@ -131,6 +139,7 @@ impl Cutter {
             return None;
         };
         open.stalled_us += stalled_us;
+        open.cwnd_before_idle = cwnd_before_idle;
         let round_trip = sample.srtt_us.unwrap_or(0);
         if open.samples < self.fewest || sample.t_us.saturating_sub(open.from_us) < round_trip.max(1) {
             open.add(sample, stalled_us > 0);
@@ -189,9 +198,11 @@ impl Open {
         let mut open = Self {
             from_us: first.t_us,
             retransmits: first.retransmits,
+            ce_segments: first.ce_segments,
             acked: first.acked.unwrap_or(0),
             unacked_first: first.unacked,
             unacked_least: first.unacked,
+            backoff_least: first.backoff,
             heard: first.heard,
             ..Self::default()
         };
@@ -203,6 +214,7 @@ impl Open {
         self.samples += 1;
         self.unacked_peak = self.unacked_peak.max(sample.unacked);
         self.unacked_least = self.unacked_least.min(sample.unacked);
+        self.backoff_least = self.backoff_least.min(sample.backoff);
         if !is_stalled {
             self.unacked_sum = self.unacked_sum.saturating_add(sample.unacked);
             self.moving += 1;
@@ -263,6 +275,10 @@ impl Open {
             repair_share: share(self.repair),
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.has_ssthresh,
+            cwnd_before_idle: self.cwnd_before_idle,
+            backoff_least: self.backoff_least,
+            acked_so_far: last.acked.unwrap_or(0),
+            ce_segments: last.ce_segments.saturating_sub(self.ce_segments),
             retransmits: last.retransmits.saturating_sub(self.retransmits),
             retransmits_so_far: last.retransmits,
             dsacks_so_far: last.dsacks,

@@ -4,7 +4,7 @@ use super::drops::Drops;
 use super::known_path::KnownPath;
 use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
-use pipefill_core::record::{Manifest, StreamSummary};
+use pipefill_core::record::{BufferLimits, Manifest, StreamSummary};
 use pipefill_core::units::Rate;
 use std::time::Duration;
 
@@ -24,6 +24,10 @@ pub struct KnownRun<'a> {
     pub(crate) host_rate: Option<Rate>,
     /// Whether the application of observed connections writes as fast as it can.
     pub(crate) writes_all: bool,
+    /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
+    pub(crate) limits: [Option<BufferLimits>; 2],
+    /// Of the hosts: that of forward data's sender, that of its receiver.
+    pub(crate) congestion_controls: [&'a str; 2],
 }
 
 impl<'a> KnownRun<'a> {
@@ -43,7 +47,24 @@ impl<'a> KnownRun<'a> {
             drops: Direction::ALL.map(|direction| Drops::of(manifest, direction)),
             host_rate: manifest.environment.host_rate(),
             writes_all: observed.is_some_and(|observed| observed.writes_all),
+            limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
+            congestion_controls: [&spec.sender, &spec.receiver].map(|host| host.congestion_control.as_str()),
         }
+    }
+
+    /// What the host that sends data in `direction` allows sockets to buffer, and the one that receives them.
+    pub(crate) const fn buffer_limits(&self, direction: Direction) -> [Option<BufferLimits>; 2] {
+        let [local, remote] = self.limits;
+        match direction {
+            Direction::Forward => [local, remote],
+            Direction::Reverse => [remote, local],
+        }
+    }
+
+    /// The congestion control of the sender of `flow`.
+    pub(crate) fn congestion_control(&self, flow: &'a FlowSpec) -> &'a str {
+        let of_host = self.congestion_controls[flow.direction.index()];
+        flow.congestion_control.as_deref().unwrap_or(of_host)
     }
 
     /// The flow of `stream`; `None` where the record names one that the cell does not have.

@@ -8,7 +8,9 @@ use super::way::Way;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
-use pipefill_core::evidence::{Evidence, Offer, PathEvidence, Plan, ReceiverMemory, ThreadUse};
+use pipefill_core::evidence::{
+    BufferEvidence, Evidence, Offer, PathEvidence, Plan, ReceiverMemory, ThreadUse,
+};
 use pipefill_core::record::{AnyRow, StreamSummary, ThreadRole};
 use pipefill_core::units::Rate;
 
@@ -79,11 +81,13 @@ impl<'a> RunFacts<'a> {
             packets: epoch.packets,
             receiver: epoch.unread_share.map(|unread_share| ReceiverMemory { unread_share }),
             arrivals: None,
+            buffers: BufferEvidence::default(),
             path: self.path_evidence(stream, interval),
             endpoint_thread: self.thread_use(stream, interval),
             path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
             datagrams: None,
             waiting: None,
+            may_lose_full_segments: false,
         }
     }
 

@@ -34,6 +34,12 @@ pub(super) struct SenderSample {
     /// Of the send buffer: share, memory and limit.
     pub(super) sndbuf: Option<(f64, u64, u64)>,
     pub(super) has_ssthresh: bool,
+    pub(super) rto_us: Option<u64>,
+    pub(super) backoff: Option<u8>,
+    /// Whether data is outstanding; of packets whether new data passed.
+    pub(super) is_sending: bool,
+    /// Segments so far whose ACK told of a CE mark.
+    pub(super) ce_segments: u32,
     pub(super) retransmits: u32,
     pub(super) timeouts: u32,
     pub(super) dsacks: Option<u32>,
@@ -65,6 +71,10 @@ impl SenderSample {
             cwnd: in_flight.map(|(in_flight, cwnd)| (ratio(in_flight, cwnd), cwnd)),
             sndbuf: queued.map(|(queued, limit)| (ratio(queued, limit), queued, limit)),
             has_ssthresh: info.ssthresh_bytes.is_some(),
+            rto_us: info.rto_us.map(u64::from),
+            backoff: info.backoff,
+            is_sending: info.unacked_bytes > 0,
+            ce_segments: info.delivered_ce_segments.unwrap_or(0),
             retransmits: info.retransmits,
             timeouts: info.rto_count.unwrap_or(0).into(),
             dsacks: info.dsack_dups,
@@ -100,6 +110,9 @@ impl SenderSample {
             is_repairing: sample.ca_state.is_some_and(|state| state >= CaState::Recovery),
             window,
             rwnd: window.map(|window| (window_used(window, unacked, mss), window)),
+            rto_us: sample.rto_us.map(u64::from),
+            is_sending: sample.new_bytes() > 0,
+            ce_segments: sample.ece_acks,
             retransmits: sample.retransmits,
             timeouts: sample.timeouts,
             dsacks: Some(sample.dsacks),

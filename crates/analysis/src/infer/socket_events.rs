@@ -1,4 +1,4 @@
-//! What happened to a stream by the samples of its sending socket: timers that ran out, windows of 0.
+//! What happened to a stream by the samples of its sending socket: timers that ran out, CE marks, windows of 0.
 
 use pipefill_core::flow_event::{FlowEvent, FlowEventKind};
 use pipefill_core::record::TcpSample;
@@ -7,9 +7,11 @@ use pipefill_core::record::TcpSample;
 #[derive(Debug, Default)]
 pub(crate) struct SocketEvents {
     timeouts_before: Option<u16>,
+    marked_before: Option<u32>,
     /// The receiver's window is 0.
     is_closed: bool,
     timeouts: Option<FlowEvent>,
+    ce_marks: Option<FlowEvent>,
     zero_windows: Option<FlowEvent>,
 }
 
@@ -23,6 +25,12 @@ impl SocketEvents {
         };
         self.timeouts_before = info.rto_count;
         extend(&mut self.timeouts, FlowEventKind::Timeout, row.t_us, row.t_us, ran_out.into());
+        let marked = match (self.marked_before, info.delivered_ce_segments) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            _ => 0,
+        };
+        self.marked_before = info.delivered_ce_segments;
+        extend(&mut self.ce_marks, FlowEventKind::CeMarks, row.t_us, row.t_us, marked.into());
         let was_closed = std::mem::replace(&mut self.is_closed, info.rwnd_bytes == Some(0));
         if self.is_closed {
             let closings = u64::from(!was_closed);
@@ -34,7 +42,8 @@ impl SocketEvents {
 
     /// What happened, in order of time.
     pub(crate) fn all(&self) -> Vec<FlowEvent> {
-        let mut all: Vec<FlowEvent> = [self.timeouts, self.zero_windows].into_iter().flatten().collect();
+        let mut all: Vec<FlowEvent> =
+            [self.timeouts, self.ce_marks, self.zero_windows].into_iter().flatten().collect();
         all.sort_by_key(|event| (event.from_us, event.to_us));
         all
     }

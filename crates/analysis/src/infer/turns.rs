@@ -30,6 +30,8 @@ struct TurnSample {
     out_of_order: u32,
     /// At most two segments are out, with room in both windows.
     has_little_out: bool,
+    /// A single one is.
+    has_one_out: bool,
     /// Less than a segment waits behind them (`tcp_nagle_check()`).
     is_held: bool,
 }
@@ -178,10 +180,15 @@ impl<'a> SocketTurns<'a> {
         } else if now.is_held {
             interval.held += now.sent_age_us.min(length_us - idle);
         }
-        // What goes on with the ACK, unasked, was waiting for it.
-        if spoke && !heard && before.awaits_late_ack(self.thresholds) {
+        // What goes on with the ACK, unasked, was waiting for it. Of a short round trip the other side's answer may be in the same sample: then the
+        // ACK released a segment, and the answer the next one.
+        let segments_sent = now.sent.wrapping_sub(before.sent);
+        let segments_heard = now.heard.wrapping_sub(before.heard);
+        let is_released = !heard || (before.has_one_out && segments_sent > segments_heard);
+        if spoke && is_released && before.awaits_late_ack(self.thresholds) {
             let sent_us = before.t_us - before.sent_age_us.min(before.t_us);
-            let released_us = now.t_us - now.sent_age_us.min(length_us);
+            let since_us = now.sent_age_us + if heard { now.min_rtt_us } else { 0 };
+            let released_us = now.t_us - since_us.min(length_us);
             interval.late = interval.late.saturating_add(released_us.saturating_sub(sent_us));
             interval.late_acks += 1;
         }
@@ -261,7 +268,7 @@ impl<'a> SocketTurns<'a> {
         if self.paused >= self.thresholds.pauses_fewest.count() {
             for interval in std::mem::take(&mut self.pauses) {
                 self.waits.add(Waiting::Rate, interval.length_us());
-                self.found.push(Wait { interval, waiting: Waiting::Rate });
+                self.found.push(Wait::of_socket(interval, Waiting::Rate));
             }
         }
     }
@@ -304,7 +311,7 @@ impl<'a> SocketTurns<'a> {
             let to_us = at_us.saturating_add(us).min(now.t_us);
             if to_us > at_us {
                 self.waits.add(waiting, to_us - at_us);
-                self.found.push(Wait { interval: TimeInterval { from_us: at_us, to_us }, waiting });
+                self.found.push(Wait::of_socket(TimeInterval { from_us: at_us, to_us }, waiting));
             }
             at_us = to_us;
         }
@@ -409,6 +416,7 @@ impl TurnSample {
             received: info.bytes_received.unwrap_or(0),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
             has_little_out,
+            has_one_out: info.unacked_bytes <= mss,
             is_held,
         })
     }

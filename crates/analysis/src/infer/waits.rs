@@ -9,6 +9,15 @@ use pipefill_core::record::{PacketSample, Waiting, Waits};
 pub(crate) struct Wait {
     pub(crate) interval: TimeInterval,
     pub(crate) waiting: Waiting,
+    /// See [`PacketSample::may_lose_full_segments`].
+    pub(crate) may_lose_full_segments: bool,
+}
+
+impl Wait {
+    /// A wait of a socket.
+    pub(crate) const fn of_socket(interval: TimeInterval, waiting: Waiting) -> Self {
+        Self { interval, waiting, may_lose_full_segments: false }
+    }
 }
 
 /// The waits of a stream with these samples, in order of time. A wait is counted when it ends: it stands before the first sample that has it, as
@@ -29,7 +38,11 @@ pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wa
             let after = found.last_mut();
             match after.filter(|after| after.waiting == waiting && after.interval.from_us == to_us) {
                 Some(after) => after.interval.from_us = interval.from_us,
-                None => found.push(Wait { interval, waiting }),
+                None => found.push(Wait {
+                    interval,
+                    waiting,
+                    may_lose_full_segments: sample.may_lose_full_segments(),
+                }),
             }
         }
     }

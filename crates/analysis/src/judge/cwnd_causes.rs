@@ -1,4 +1,4 @@
-//! Why the congestion window was no larger: startup, loss (and whose), reordering, the way of the ACKs, growth.
+//! Why the congestion window was no larger: startup, an idle time, loss (and whose), CE marks, reordering, the way of the ACKs, growth.
 //!
 //! A cause needs evidence: a queue's loss needs drops of that queue in the direction of the data. What was not counted is not 0, and then
 //! the window has no cause.
@@ -8,7 +8,7 @@ use crate::ground::thresholds::Thresholds;
 use crate::infer::drops::Drops;
 use crate::infer::queue;
 use pipefill_core::evidence::{Evidence, SenderEvidence};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{LossKind, WayFacts};
 
 /// What is known of the path for one direction of data.
@@ -41,10 +41,10 @@ pub(super) struct Around {
 pub(super) struct Refiner<'a> {
     losses: Losses,
     thresholds: &'a Thresholds,
-    /// Why segments were last sent again.
-    last: Option<(u64, Option<CwndCause>)>,
+    /// Why segments were last sent again, or cwnd was cut.
+    last: Option<(u64, Option<Cause>)>,
     /// The cause of the losses in the last epoch, where those before had the same.
-    recurred: Option<CwndCause>,
+    recurred: Option<Cause>,
     memory_us: u64,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Refiner<'a> {
         evidence: &Evidence,
         limited_by: LimitedBy,
         around: Around,
-    ) -> Option<CwndCause> {
+    ) -> Option<Cause> {
         let sender = evidence.sender.as_ref()?;
         let mut trace = Trace::default();
         self.recurred = None;
@@ -69,29 +69,37 @@ impl<'a> Refiner<'a> {
             let cause = self.whose(evidence, sender, around, &mut trace);
             self.recurred = self.last.and_then(|(_, before)| before).filter(|before| Some(*before) == cause);
             self.last = Some((evidence.to_us, cause));
+        } else if sender.has_marks() {
+            // `tcp_enter_cwr()`: cwnd is cut as after a loss.
+            let was_marked = self.last.is_some_and(|(_, before)| before == Some(Cause::Ecn));
+            self.recurred = was_marked.then_some(Cause::Ecn);
+            self.last = Some((evidence.to_us, Some(Cause::Ecn)));
         }
         if limited_by != LimitedBy::Cwnd || self.may_be_others() {
             return None;
         }
+        if sender.cwnd_before_idle.is_some() {
+            return Some(Cause::IdleRestart);
+        }
         let recent = self.last.filter(|(at_us, _)| evidence.to_us - at_us <= self.memory_us);
         if let Some((_, cause)) = recent
-            && cause != Some(CwndCause::QueueLoss)
+            && cause != Some(Cause::QueueLoss)
         {
             return cause;
         }
         if self.is_held_by_acks(sender, around, &mut trace) {
-            return Some(CwndCause::AckPath);
+            return Some(Cause::AckPath);
         }
         match (recent, self.last) {
             (Some((_, cause)), _) => cause,
-            (None, Some(_)) => Some(CwndCause::Growth),
-            (None, None) if sender.has_ssthresh => Some(CwndCause::HystartExit),
-            (None, None) => Some(CwndCause::Startup),
+            (None, Some(_)) => Some(Cause::Growth),
+            (None, None) if sender.has_ssthresh => Some(Cause::HystartExit),
+            (None, None) => Some(Cause::Startup),
         }
     }
 
     /// The cause of the losses in the last epoch, where those before had the same: the growth between them is theirs too.
-    pub(super) const fn recurred(&self) -> Option<CwndCause> {
+    pub(super) const fn recurred(&self) -> Option<Cause> {
         self.recurred
     }
 
@@ -102,44 +110,39 @@ impl<'a> Refiner<'a> {
         sender: &SenderEvidence,
         around: Around,
         trace: &mut Trace,
-    ) -> Option<CwndCause> {
+    ) -> Option<Cause> {
         if let Some(way) = self.losses.observed {
             return self.whose_by_sockets(sender, way, trace);
         }
         let (random, queue) = (self.losses.data.random?, self.losses.data.queue?);
-        let by_queue = if self.losses.is_policer { CwndCause::Policer } else { CwndCause::QueueLoss };
+        let by_queue = if self.losses.is_policer { Cause::Policer } else { Cause::QueueLoss };
         let has_just_dropped = self.has_just_dropped(evidence, sender, around.overflow_us, trace);
         if self.are_spurious(sender, trace) && !has_just_dropped {
-            let lost = if random > 0 { CwndCause::RandomLoss } else { by_queue };
+            let lost = if random > 0 { Cause::RandomLoss } else { by_queue };
             return self.spurious_cause(sender, trace).or(Some(lost));
         }
         match (random, queue) {
             (0, 0) if self.losses.data.by_the_testbed() > 0 => Some(by_queue),
             (0, 0) => self.spurious_cause(sender, trace),
             (0, _) => Some(by_queue),
-            (_, 0) => Some(CwndCause::RandomLoss),
+            (_, 0) => Some(Cause::RandomLoss),
             _ if has_just_dropped => Some(by_queue),
-            _ => Some(CwndCause::RandomLoss),
+            _ => Some(Cause::RandomLoss),
         }
     }
 
     /// The kind of most losses, and a queue's where the round trip is as long as only a queue makes it.
-    fn whose_by_sockets(
-        &self,
-        sender: &SenderEvidence,
-        way: WayFacts,
-        trace: &mut Trace,
-    ) -> Option<CwndCause> {
+    fn whose_by_sockets(&self, sender: &SenderEvidence, way: WayFacts, trace: &mut Trace) -> Option<Cause> {
         let has_risen = sender.srtt_us.is_some_and(|rtt_us| {
             trace.at_least(self.thresholds.loss_in_queue, self.over_base(rtt_us as f64))
         });
         Some(match way.loss?.value {
-            LossKind::Chance if has_risen && way.rate_bps.is_some() => CwndCause::QueueLoss,
-            LossKind::Queue => CwndCause::QueueLoss,
-            LossKind::Chance => CwndCause::RandomLoss,
-            LossKind::Policer => CwndCause::Policer,
-            LossKind::Reordering => CwndCause::Reordering,
-            LossKind::Acks => CwndCause::AckPath,
+            LossKind::Chance if has_risen && way.rate_bps.is_some() => Cause::QueueLoss,
+            LossKind::Queue => Cause::QueueLoss,
+            LossKind::Chance => Cause::RandomLoss,
+            LossKind::Policer => Cause::Policer,
+            LossKind::Reordering => Cause::Reordering,
+            LossKind::Acks => Cause::AckPath,
         })
     }
 
@@ -158,14 +161,14 @@ impl<'a> Refiner<'a> {
     }
 
     /// Why a sender takes what arrived for lost: it came in another order, or its ACKs did not come.
-    fn spurious_cause(&self, sender: &SenderEvidence, trace: &mut Trace) -> Option<CwndCause> {
+    fn spurious_cause(&self, sender: &SenderEvidence, trace: &mut Trace) -> Option<Cause> {
         let is_reordered =
             self.losses.data.reordered.is_some_and(|count| count > 0) || sender.has_seen_reordering;
         let acks_are_lost = self.are_acks_lost(trace);
         match (is_reordered, acks_are_lost) {
-            (_, true) => Some(CwndCause::AckPath),
-            (true, _) => Some(CwndCause::Reordering),
-            _ => self.losses.acks.by_the_path().filter(|&lost| lost > 0).map(|_| CwndCause::AckPath),
+            (_, true) => Some(Cause::AckPath),
+            (true, _) => Some(Cause::Reordering),
+            _ => self.losses.acks.by_the_path().filter(|&lost| lost > 0).map(|_| Cause::AckPath),
         }
     }
 
@@ -257,17 +260,13 @@ mod tests {
         let mut see = |from_us, retransmits, overflow_us| {
             refiner.see(&epoch(from_us, retransmits), LimitedBy::Cwnd, after(overflow_us))
         };
-        assert_eq!(see(0, 0, None), Some(CwndCause::Startup));
-        assert_eq!(see(100_000, 45, Some(120_000)), Some(CwndCause::QueueLoss), "in the epoch");
-        assert_eq!(
-            see(350_000, 1, Some(120_000)),
-            Some(CwndCause::QueueLoss),
-            "three round trips and the timer"
-        );
-        assert_eq!(see(350_001, 0, Some(120_000)), Some(CwndCause::QueueLoss), "what the last one left");
-        assert_eq!(see(390_000, 1, Some(120_000)), Some(CwndCause::RandomLoss));
-        assert_eq!(see(800_000, 0, Some(120_000)), Some(CwndCause::RandomLoss));
-        assert_eq!(see(2_800_000, 0, Some(120_000)), Some(CwndCause::Growth));
+        assert_eq!(see(0, 0, None), Some(Cause::Startup));
+        assert_eq!(see(100_000, 45, Some(120_000)), Some(Cause::QueueLoss), "in the epoch");
+        assert_eq!(see(350_000, 1, Some(120_000)), Some(Cause::QueueLoss), "three round trips and the timer");
+        assert_eq!(see(350_001, 0, Some(120_000)), Some(Cause::QueueLoss), "what the last one left");
+        assert_eq!(see(390_000, 1, Some(120_000)), Some(Cause::RandomLoss));
+        assert_eq!(see(800_000, 0, Some(120_000)), Some(Cause::RandomLoss));
+        assert_eq!(see(2_800_000, 0, Some(120_000)), Some(Cause::Growth));
     }
 
     #[test]
@@ -279,19 +278,19 @@ mod tests {
         };
         assert_eq!(recurred(0, 9, Some(0)), None, "the first one");
         assert_eq!(recurred(4_000_000, 0, Some(0)), None, "no loss");
-        assert_eq!(recurred(5_000_000, 9, Some(5_000_000)), Some(CwndCause::QueueLoss));
+        assert_eq!(recurred(5_000_000, 9, Some(5_000_000)), Some(Cause::QueueLoss));
         assert_eq!(recurred(9_000_000, 1, Some(5_000_000)), None, "chance");
-        assert_eq!(recurred(9_900_000, 1, Some(5_000_000)), Some(CwndCause::RandomLoss));
+        assert_eq!(recurred(9_900_000, 1, Some(5_000_000)), Some(Cause::RandomLoss));
     }
 
     #[test]
     fn where_there_is_one_kind_of_losses_it_is_that() {
         let of = |data| refiner(data).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
-        assert_eq!(of(dropped(3, 0)), Some(CwndCause::RandomLoss));
-        assert_eq!(of(dropped(0, 3)), Some(CwndCause::QueueLoss));
+        assert_eq!(of(dropped(3, 0)), Some(Cause::RandomLoss));
+        assert_eq!(of(dropped(0, 3)), Some(Cause::QueueLoss));
         assert_eq!(refiner(dropped(3, 3)).see(&epoch(0, 1), LimitedBy::Rwnd, after(None)), None);
         let mut policed = refiner_of(Losses { data: dropped(0, 3), is_policer: true, ..Losses::default() });
-        assert_eq!(policed.see(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(CwndCause::Policer));
+        assert_eq!(policed.see(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(Cause::Policer));
     }
 
     #[test]
@@ -299,7 +298,7 @@ mod tests {
         let of = |data| refiner(data).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
         assert_eq!(of(Drops::default()), None, "nobody counted");
         assert_eq!(of(dropped(0, 0)), None, "nothing was dropped and nothing reordered");
-        assert_eq!(of(Drops { reordered: Some(9), ..dropped(0, 0) }), Some(CwndCause::Reordering));
+        assert_eq!(of(Drops { reordered: Some(9), ..dropped(0, 0) }), Some(Cause::Reordering));
     }
 
     #[test]
@@ -309,17 +308,34 @@ mod tests {
             acks: Drops { offered: Some(100), ..dropped(90, 0) },
             ..Losses::default()
         };
-        assert_eq!(
-            refiner_of(lost).see(&epoch(0, 1), LimitedBy::Cwnd, after(None)),
-            Some(CwndCause::AckPath)
-        );
-        assert_eq!(
-            refiner_of(lost).see(&epoch(0, 0), LimitedBy::Cwnd, after(None)),
-            Some(CwndCause::AckPath)
-        );
+        assert_eq!(refiner_of(lost).see(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
+        assert_eq!(refiner_of(lost).see(&epoch(0, 0), LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
         let waiting = |wait| Around { ack_wait_us: Some(wait), ..Around::default() };
         let of = |wait| refiner(dropped(0, 0)).see(&epoch(0, 0), LimitedBy::Cwnd, waiting(wait));
-        assert_eq!([of(6_000), of(4_000)], [Some(CwndCause::AckPath), Some(CwndCause::Startup)]);
+        assert_eq!([of(6_000), of(4_000)], [Some(Cause::AckPath), Some(Cause::Startup)]);
+    }
+
+    #[test]
+    fn marks_cut_the_window_without_a_loss_and_an_idle_time_without_either() {
+        let mut refiner = refiner(dropped(0, 0));
+        let sender = |ce_segments, cwnd_before_idle| SenderEvidence {
+            ce_segments,
+            cwnd_before_idle,
+            has_ssthresh: true,
+            srtt_us: Some(10_000),
+            ..SenderEvidence::default()
+        };
+        let mut see = |from_us, ce_segments, before_idle| {
+            let sender = Some(sender(ce_segments, before_idle));
+            let evidence = Evidence { from_us, to_us: from_us + 40_000, sender, ..Evidence::default() };
+            let cause = refiner.see(&evidence, LimitedBy::Cwnd, after(None));
+            (cause, refiner.recurred())
+        };
+        assert_eq!(see(0, 3, None), (Some(Cause::Ecn), None));
+        assert_eq!(see(40_000, 0, None), (Some(Cause::Ecn), None), "what the last ones left");
+        assert_eq!(see(3_000_000, 0, None), (Some(Cause::Growth), None));
+        assert_eq!(see(3_040_000, 1, None), (Some(Cause::Ecn), Some(Cause::Ecn)));
+        assert_eq!(see(9_000_000, 0, Some(100_000)), (Some(Cause::IdleRestart), None));
     }
 
     #[test]
@@ -330,8 +346,8 @@ mod tests {
             ..Losses::default()
         };
         let of = |losses| refiner_of(losses).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
-        assert_eq!(of(losses), Some(CwndCause::Reordering));
+        assert_eq!(of(losses), Some(Cause::Reordering));
         let lossy = Losses { data: Drops { reordered: Some(50), ..dropped(80, 0) }, ..losses };
-        assert_eq!(of(lossy), Some(CwndCause::RandomLoss), "the drops explain them");
+        assert_eq!(of(lossy), Some(Cause::RandomLoss), "the drops explain them");
     }
 }

@@ -55,7 +55,7 @@ struct Values {
 }
 
 /// One for each figure of an epoch whose median counts.
-type OfEpoch<T> = [T; 9];
+type OfEpoch<T> = [T; 10];
 
 fn of_epoch(sender: &SenderEvidence) -> OfEpoch<Option<u64>> {
     [
@@ -65,6 +65,7 @@ fn of_epoch(sender: &SenderEvidence) -> OfEpoch<Option<u64>> {
         sender.wmem_peak,
         sender.sndbuf,
         sender.pacing_rate_bps,
+        sender.cwnd_before_idle,
         sender.srtt_us,
         sender.min_rtt_us,
         Some(sender.mss),
@@ -153,7 +154,8 @@ impl FiguresOfStreams {
             self.streams.values().filter_map(move |values| values.values[at].median().map(rounded))
         };
         let sum = |at: usize| medians(at).reduce(|sum, median| sum + median);
-        let [peak, cwnd, rwnd, wmem, sndbuf, pacing, ..]: OfEpoch<_> = std::array::from_fn(sum);
+        let [peak, cwnd, rwnd, wmem, sndbuf, pacing, cwnd_before_idle, ..]: OfEpoch<_> =
+            std::array::from_fn(sum);
         let [.., srtt, min_rtt, mss]: OfEpoch<_> = std::array::from_fn(|at| medians(at).min());
         Figures {
             flight_bytes: peak.map(|peak| peak.max(self.flight_mean())),
@@ -167,6 +169,7 @@ impl FiguresOfStreams {
             wmem_queued_bytes: wmem,
             sndbuf_bytes: sndbuf,
             pacing_rate_bps: pacing,
+            cwnd_before_idle_bytes: cwnd_before_idle,
             srtt_us: srtt,
             min_rtt_us: min_rtt,
             mss_bytes: mss,

@@ -1,5 +1,6 @@
 //! From the rows of a run to the diagnosis of each of its flows, row by row: what is held does not grow with the run.
 
+use super::buffer_causes;
 use super::confidence::Grounds;
 use super::cwnd_causes::{Around, Losses, Refiner};
 use super::decision::decide;
@@ -7,7 +8,6 @@ use super::figures::HolderFigures;
 use super::flow_ledger::{FlowLedger, span};
 use super::ledger::{FinishedLedger, Holding, JudgedSpan, Ledger, LedgerSums};
 use super::packets::arriving;
-use super::planned_causes;
 use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
@@ -17,6 +17,7 @@ use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
 use crate::infer::KnownRun;
 use crate::infer::arrivals::Receiving;
+use crate::infer::buffer_track::BufferTrack;
 use crate::infer::datagrams::DatagramCounts;
 use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
@@ -27,9 +28,9 @@ use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, SenderEvidence};
-use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
+use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence};
+use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::{AnyRow, BufferLimits, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
 use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
@@ -82,6 +83,12 @@ struct JudgedStream<'a> {
     turns: Option<[SocketTurns<'a>; 2]>,
     /// What happened to it, by its sending socket.
     events: SocketEvents,
+    /// What bounds its windows and buffers.
+    buffers: BufferTrack,
+    /// What its sender's host and its receiver's allow.
+    limits: [Option<BufferLimits>; 2],
+    /// Name of its sender's congestion control.
+    congestion_control: &'a str,
     /// Where its packets were captured.
     capture_point: CapturePoint,
 }
@@ -126,6 +133,9 @@ impl<'a> Diagnosing<'a> {
                     turns: (run.plan.is_none() || !flow.app.is_bulk())
                         .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
                     events: SocketEvents::default(),
+                    buffers: BufferTrack::default(),
+                    limits: run.buffer_limits(flow.direction),
+                    congestion_control: run.congestion_control(flow),
                     capture_point: CapturePoint::Unknown,
                 }
             })
@@ -270,6 +280,7 @@ impl<'a> Diagnosing<'a> {
             self.streams.iter().enumerate().filter(is_beside).map(|(_, it)| &it.receiving).collect();
         let life = interval::life(stream.stream.summary);
         let rounds = stream.receiving.arrivals(life, stream.measured, &others);
+        let base_rtt_us = self.facts.base_rtt_us();
         let stream = &mut self.streams[place];
         let beginning = slow_start(stream.packets.as_slice(), self.thresholds);
         if let Some(interval) = beginning.filter(|_| stream.capture_point == CapturePoint::Receiver) {
@@ -290,6 +301,8 @@ impl<'a> Diagnosing<'a> {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
                 arrivals: Some(Arrivals { packets, ..arrivals }),
+                buffers: stream.buffers.evidence(interval.to_us, stream.limits),
+                path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
                 ..Evidence::default()
             };
             stream.judge_evidence(
@@ -459,6 +472,11 @@ impl<'a> JudgedFlow<'a> {
         let sent: u64 = counts.iter().map(|(sent, ..)| sent).sum();
         let again: u64 = counts.iter().map(|(_, again, _)| again).sum();
         let dsacks: Option<u64> = counts.iter().map(|(.., dsacks)| *dsacks).sum();
+        let marked = summaries.iter().filter_map(|stream| match (stream.tcp, stream.packets) {
+            (Some(info), _) => info.delivered_ce_segments,
+            (None, sample) => sample.map(|sample| sample.ece_acks),
+        });
+        let marked: u64 = marked.map(u64::from).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let of_packets = summaries.iter().filter_map(|stream| stream.packets).map(|sample| sample.waits);
         let waits = of_packets.chain(streams.iter().filter_map(JudgedStream::waits_in_all));
@@ -468,6 +486,7 @@ impl<'a> JudgedFlow<'a> {
         Figures {
             loss_share: share(again, sent),
             random_loss_share: random.filter(|_| is_mixed),
+            ce_segments: Some(marked).filter(|&marked| marked > 0),
             spurious_share: dsacks.and_then(|dsacks| share(dsacks, again)).map(|share| share.min(1.0)),
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
             base_rtt_us: facts.run.path.base_rtt_us(),
@@ -491,7 +510,9 @@ impl<'a> JudgedStream<'a> {
             overflow_us: facts.history.last_overflow_us(direction, epoch.interval.to_us),
             ack_wait_us: facts.ack_wait_us(direction, epoch.interval),
         };
-        self.judge_evidence(&facts.evidence(epoch, self.stream), around, flow, thresholds);
+        let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits);
+        let evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
+        self.judge_evidence(&evidence, around, flow, thresholds);
     }
 
     fn judge_evidence(
@@ -505,15 +526,17 @@ impl<'a> JudgedStream<'a> {
         self.judge_waits_until(interval.from_us, flow, thresholds);
         let decision = decide(evidence, thresholds);
         let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
-        let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
+        let cause = self.refiner.see(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
-        let asked = self
-            .plan
-            .and_then(|plan| planned_causes::cause(limited_by, evidence, plan, self.stream.flow, thresholds));
-        let cause = cause.map(Cause::from).or(decision.and_then(|decision| decision.rule.cause())).or(asked);
+        let asked = self.plan.map(|plan| (plan, self.stream.flow));
+        let cause = cause.or(decision.and_then(|decision| decision.rule.cause()));
+        let cause = cause.or_else(|| {
+            buffer_causes::cause(limited_by, evidence, asked, self.congestion_control, thresholds)
+        });
         let holding = Holding { limited_by, cause, rule };
-        let has_losses = evidence.sender.as_ref().is_some_and(SenderEvidence::has_losses);
-        let mut losses = has_losses.then(|| self.refiner.recurred());
+        let was_cut =
+            evidence.sender.as_ref().is_some_and(|sender| sender.has_losses() || sender.has_marks());
+        let mut losses = was_cut.then(|| self.refiner.recurred());
         let margin = decision.and_then(|decision| decision.margin);
         let (mut at_us, mut length_us, mut measured_us) = (interval.from_us.max(self.waited_to_us), 0, 0);
         // What it waited for in the interval is not this holder's.
@@ -540,6 +563,7 @@ impl<'a> JudgedStream<'a> {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
                 waiting: Some(wait.waiting),
+                may_lose_full_segments: wait.may_lose_full_segments,
                 ..Evidence::default()
             };
             let Some(decision) = decide(&evidence, thresholds) else { continue };
@@ -557,6 +581,7 @@ impl<'a> JudgedStream<'a> {
         match row {
             AnyRow::Tcp(row) => {
                 self.is_sender_seen |= row.end == StreamEnd::Sender;
+                self.buffers.add(row);
                 self.ended.extend(self.cutter.see(row));
                 if row.end == StreamEnd::Sender {
                     self.events.see(row);
@@ -575,6 +600,7 @@ impl<'a> JudgedStream<'a> {
             AnyRow::Packets(row) => {
                 self.is_sender_seen |= row.end == StreamEnd::Sender;
                 self.capture_point = row.capture_point;
+                self.buffers.add_packets(row);
                 self.packets.push(row);
                 if row.end == StreamEnd::Receiver {
                     self.receiving.see_packets(row);

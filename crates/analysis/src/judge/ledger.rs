@@ -7,7 +7,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::step_function::{Step, StepFunction};
 use crate::ground::thresholds::SPANS_MAX;
 use crate::ground::weighted_values::WeightedValues;
-use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, LimitedBy};
 use std::collections::BTreeMap;
 
 /// Margins are kept in parts of a million.
@@ -36,8 +36,8 @@ pub(crate) struct JudgedSpan {
     pub(crate) holding: Holding,
     /// See [`super::decision::Decision::margin`].
     pub(crate) margin: Option<f64>,
-    /// Where segments were lost: the cause of the losses, if those before had the same.
-    pub(crate) losses: Option<Option<CwndCause>>,
+    /// Where segments were lost, or marked: the cause of that, if the one before had the same.
+    pub(crate) losses: Option<Option<Cause>>,
 }
 
 /// Owns the partition of one stream's life.
@@ -194,12 +194,11 @@ impl Ledger {
     }
 
     /// The revision [`super::revisions::RECURRING_LOSSES`]: growth since the loss before belongs to the cause of both losses.
-    fn end_growth(&mut self, recurred: Option<CwndCause>) {
+    fn end_growth(&mut self, recurred: Option<Cause>) {
         for (rule, held) in std::mem::take(&mut self.grown) {
             let Some(cause) = recurred else { continue };
-            let holding =
-                |cause: CwndCause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause.into()), rule };
-            if let Some(growth) = self.sums.held.get_mut(&holding(CwndCause::Growth)) {
+            let holding = |cause: Cause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause), rule };
+            if let Some(growth) = self.sums.held.get_mut(&holding(Cause::Growth)) {
                 growth.life_us -= held.life_us;
                 growth.judged_us -= held.judged_us;
                 growth.measured_us -= held.measured_us;
@@ -418,13 +417,10 @@ mod tests {
 
     #[test]
     fn growth_between_losses_of_one_cause_is_that_causes() {
-        use CwndCause::{Growth, QueueLoss, RandomLoss};
+        use Cause::{Growth, QueueLoss, RandomLoss};
         let mut ledger = Ledger::new(interval(0, 100), interval(0, 100));
-        let mut push = |from_us, to_us, cause: CwndCause, losses| {
-            ledger.push(JudgedSpan {
-                losses,
-                ..span(from_us, to_us, LimitedBy::Cwnd, Some(Cause::from(cause)))
-            });
+        let mut push = |from_us, to_us, cause: Cause, losses| {
+            ledger.push(JudgedSpan { losses, ..span(from_us, to_us, LimitedBy::Cwnd, Some(cause)) });
         };
         push(0, 10, QueueLoss, Some(None));
         push(10, 40, Growth, None);
@@ -433,8 +429,8 @@ mod tests {
         push(70, 80, RandomLoss, Some(None));
         push(80, 100, Growth, None);
         let sums = ledger.finish().sums;
-        let of = |cause: CwndCause| {
-            let its = |(holding, _): &(Holding, u64)| holding.cause == Some(cause.into());
+        let of = |cause: Cause| {
+            let its = |(holding, _): &(Holding, u64)| holding.cause == Some(cause);
             sums.clipped().filter(its).map(|(_, us)| us).sum::<u64>()
         };
         assert_eq!([of(QueueLoss), of(Growth), of(RandomLoss)], [45, 45, 10]);

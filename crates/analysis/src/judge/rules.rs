@@ -26,6 +26,7 @@ pub static RULES: &[&Rule] = &[
     &app::DATAGRAMS_OFFERED,
     &unknown::DATAGRAMS,
     // Waits that the packets of both directions show.
+    &path::MTU,
     &path::SILENCE,
     &receiver::ZERO_WINDOW,
     &app::NAGLE,
@@ -35,6 +36,8 @@ pub static RULES: &[&Rule] = &[
     &app::TURNS,
     &app::RATE,
     // The sender's side: its socket or its packets, with a scenario or without.
+    &path::MTU_BY_TIMER,
+    &path::SILENCE_BY_TIMER,
     &cpu::READER_BUSY,
     &receiver::UNREAD,
     &app::ON_TIME,
@@ -51,6 +54,7 @@ pub static RULES: &[&Rule] = &[
     &app::WINDOW,
     &testbed::DATA_PATH_BUSY,
     &cpu::BUSY,
+    &sndbuf::EMPTIED_AND_REFILLED,
     &pacing::EXPLAINS_RATE,
     &rwnd::NEARLY_USED_UP,
     &cwnd::NEARLY_USED_UP,

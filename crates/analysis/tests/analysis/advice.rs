@@ -3,8 +3,10 @@
 use pipefill_analysis::findings::advice::advise;
 use pipefill_analysis::findings::finding::{Advice, Goal, Latency};
 use pipefill_analysis::findings::proposal::Target;
-use pipefill_analysis::judge::{Diagnosis, Figures};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_analysis::findings::verdict::JudgedFlow;
+use pipefill_analysis::judge::{Diagnosis, Figures, HeldTime};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::record::Waits;
 use pipefill_core::scenario::Scenario;
 use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
@@ -141,4 +143,69 @@ fn theory_is_told_where_it_applies() {
     assert!(!theory(&lossy, CwndCause::QueueLoss, 0.01) && !theory(&lossy, CwndCause::Reordering, 0.01));
     let in_bursts = format!("{PATH}loss = \"gilbert-elliott p=0.1% r=10%\"\n");
     assert!(!theory(&in_bursts, CwndCause::RandomLoss, 0.01), "segments are lost together");
+}
+
+/// The advice for an observed connection of 10 Mbit/s that the application limits for `cause`; `held` has the milliseconds of its ledger.
+fn of_an_application(
+    cause: Cause,
+    held: &[(LimitedBy, Option<Cause>, u64)],
+    figures: Figures,
+) -> Vec<Advice> {
+    let spec = spec(&format!("{PATH}[[flow]]\n"));
+    let base = diagnosis(&spec, 0, LimitedBy::App, None);
+    let time = held.iter().map(|&(limited_by, cause, ms)| HeldTime {
+        limited_by,
+        cause,
+        us: ms * 1_000,
+        share: 0.0,
+    });
+    let diagnosis = Diagnosis {
+        cause: Some(cause),
+        time: time.collect(),
+        figures: Figures { base_rtt_us: Some(40_000), ..figures },
+        ..base
+    };
+    advise(&JudgedFlow { plan: None, ..judged(&spec, diagnosis, Latency::default(), 10_000_000) })
+}
+
+#[test]
+fn twice_the_window_halves_its_own_time_and_that_of_rounds_without_a_cause_alone() {
+    let held = [
+        (LimitedBy::App, Some(Cause::Window), 500),
+        (LimitedBy::App, None, 300),
+        (LimitedBy::App, Some(Cause::Turns), 200),
+    ];
+    let figures = Figures { flight_bytes: Some(65_000), ..Figures::default() };
+    let advice = of_an_application(Cause::Window, &held, figures);
+    let found: Vec<_> = advice.iter().map(|one| (one.value.clone(), one.predicted_bps)).collect();
+    let (wider, more) = (Some("130000B".to_owned()), Some("2".to_owned()));
+    assert_eq!(found, [(wider, Some(16_666_666)), (more, Some(20_000_000))]);
+}
+
+#[test]
+fn near_the_receiver_the_window_is_what_arrives_in_a_round_trip() {
+    let held = [(LimitedBy::App, Some(Cause::Window), 1_000)];
+    let advice = of_an_application(Cause::Window, &held, Figures::default());
+    // 10 Mbit/s for 40 ms are 50 kB.
+    assert_eq!((advice[0].value.as_deref(), advice[0].predicted_bps), (Some("100000B"), Some(20_000_000)));
+}
+
+#[test]
+fn what_nagle_held_is_gone_and_each_turn_still_takes_its_round_trip() {
+    let held = [(LimitedBy::App, Some(Cause::Nagle), 960), (LimitedBy::App, Some(Cause::Turns), 40)];
+    let figures =
+        |turns| Figures { waits: Some(Waits { turns, nagles: 5, ..Waits::default() }), ..Figures::default() };
+    let predicted = |turns| of_an_application(Cause::Nagle, &held, figures(turns))[0].predicted_bps;
+    assert_eq!(predicted(0), Some(95_640_000), "the path is next");
+    assert_eq!(predicted(5), Some(50_000_000), "5 turns of 40 ms");
+}
+
+#[test]
+fn an_ack_that_is_not_delayed_still_takes_a_round_trip() {
+    let held = [(LimitedBy::App, Some(Cause::DelayedAck), 800), (LimitedBy::App, Some(Cause::Turns), 200)];
+    let waits = Waits { delayed_acks: 10, ..Waits::default() };
+    let advice =
+        of_an_application(Cause::DelayedAck, &held, Figures { waits: Some(waits), ..Figures::default() });
+    // 10 ACKs of 40 ms, and the turns.
+    assert_eq!(advice[0].predicted_bps, Some(16_666_666));
 }

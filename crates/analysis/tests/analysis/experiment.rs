@@ -1,10 +1,10 @@
 //! Runs joined to cells: medians, validity, the JSON contract, expectations.
 
 use pipefill_analysis::findings::expect;
-use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder, FlowResult};
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::{Invalid, RunRecord, Setting};
 use pipefill_core::units::Ratio;
@@ -179,6 +179,44 @@ fn what_cannot_be_judged_fails() {
     assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, word()), Some(true));
     let other = Bound::Word("cwnd".to_owned());
     assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, other), Some(false));
+}
+
+/// A flow that waits for round trips, and one whose window starts again after an idle time, which `cwnd_cause` has no word for.
+#[test]
+fn expectations_know_causes_and_words_of_cwnd_cause() {
+    let of = |limited_by, cause, cwnd_cause| Verdict {
+        limited_by: Some(limited_by),
+        cause: Some(cause),
+        cwnd_cause,
+        ..Verdict::default()
+    };
+    let turns = of(LimitedBy::App, Cause::Turns, None);
+    let restart = of(LimitedBy::Cwnd, Cause::IdleRestart, Some(CwndCause::HystartExit));
+    let flow =
+        |verdict: &Verdict| FlowResult { verdict: verdict.clone(), ..three_runs().cells[0].flows[0].clone() };
+    let cell = CellResult {
+        verdict: turns.clone(),
+        flows: vec![flow(&turns), flow(&restart)],
+        ..CellResult::default()
+    };
+    let is = |metric, word: &str| judged(&cell, metric, Comparison::Equal, Bound::Word(word.to_owned()));
+    assert_eq!(is(ExpectMetric::Cause, "turns"), Some(true));
+    assert_eq!(is(ExpectMetric::Cause, "request|turns"), Some(true));
+    assert_eq!(is(ExpectMetric::Cause, "request"), Some(false));
+    for (wanted, held) in [
+        ("app turns, cwnd idle_restart", true),
+        ("app, cwnd", true),
+        ("app turns, cwnd hystart_exit", true),
+        ("app response|app turns, cwnd", true),
+        ("app response, cwnd", false),
+        ("app turns, cwnd startup", false),
+        ("app turns", false),
+    ] {
+        assert_eq!(is(ExpectMetric::Flows, wanted), Some(held), "{wanted}");
+    }
+    let undiagnosed = CellResult::default();
+    let cause = Bound::Word("turns".to_owned());
+    assert_eq!(judged(&undiagnosed, ExpectMetric::Cause, Comparison::Equal, cause), None);
 }
 
 #[test]

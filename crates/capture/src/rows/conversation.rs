@@ -4,7 +4,7 @@
 //! end that speaks next is the turn's; the rest is that end's own time. Invariant: the waits of a direction do not overlap.
 
 use crate::headers::Flags;
-use crate::tcp::{Connection, Event, Kind, Side};
+use crate::tcp::{Connection, Event, Half, Kind, Side};
 use pipefill_core::record::{Waiting, Waits};
 use std::num::NonZeroU64;
 
@@ -104,7 +104,7 @@ impl Conversation {
         if half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes() {
             own.is_repeating = false;
         }
-        own.end_silence(event.time_ns, half.rto_us());
+        own.end_silence(event.time_ns, half);
         if half.unacked_bytes() > 0 {
             return;
         }
@@ -197,7 +197,7 @@ impl Conversation {
             let own = &mut self.speakers[side as usize];
             own.end_piece(connection);
             if let Some(last_ns) = own.last_ns.filter(|_| own.is_out) {
-                own.end_silence(last_ns, connection.half(side).rto_us());
+                own.end_silence(last_ns, connection.half(side));
             }
         }
     }
@@ -339,11 +339,12 @@ impl Speaker {
         }
     }
 
-    /// Something came back, or nothing ever will.
-    fn end_silence(&mut self, now: u64, rto_us: Option<u32>) {
+    /// Something came back for the data of `half`, or nothing ever will.
+    fn end_silence(&mut self, now: u64, half: &Half) {
         let Some(since_ns) = self.unanswered_ns.replace(now).filter(|_| self.is_repeating) else { return };
         let silent_us = now.saturating_sub(since_ns) / 1_000;
-        if silent_us > SILENT_TIMERS * u64::from(rto_us.unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US)) {
+        let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
+        if silent_us > SILENT_TIMERS * u64::from(timer_us) {
             self.waits.add(Waiting::Silence, silent_us);
             (self.piece, self.last_ns) = (None, Some(now));
         }

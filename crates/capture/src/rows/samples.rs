@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use crate::headers::Flags;
-use crate::tcp::{Connection, Event, Half, Side};
+use crate::tcp::{Connection, EcnMode, Event, Half, Side};
 use pipefill_core::record::PacketSample;
 
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
@@ -118,8 +118,11 @@ impl SamplePair {
         clocking: [Clocking; 2],
         conversation: &Conversation,
     ) -> Self {
+        // With AccECN the bits are a counter's.
+        let has_ece = connection.ecn_mode() != Some(EcnMode::Accurate);
         let side = |side: Side| PacketSample {
             waits: conversation.waits(side),
+            ece_acks: if has_ece { connection.half(side.other()).ecn().ece } else { 0 },
             ..sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
         };
         Self { time_ns, stretch: connection.stretch(), sides: [side(Side::A), side(Side::B)] }
@@ -168,6 +171,8 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         retrans_segments: own.retrans_segments(),
         rwnd_bytes: peer.window_bytes(),
         rwnd_permille: peer.window_permille(),
+        window_scaling: peer.has_scaled_windows(own),
+        rwnd_scale: peer.window_scale().filter(|_| peer.has_scaled_windows(own) == Some(true)),
         srtt_us: own.srtt_us(),
         min_rtt_us: own.min_rtt_us(),
         rto_us: own.rto_us(),

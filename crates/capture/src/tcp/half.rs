@@ -366,6 +366,12 @@ impl Half {
         SegmentSize { mss: self.effective_mss as u32, largest: self.largest_segment as u32 }
     }
 
+    /// Whether its windows, and those of `peer`, are scaled (RFC 7323, 2.2: both SYNs offer it); `None` where the handshake was not seen.
+    pub fn has_scaled_windows(&self, peer: &Self) -> Option<bool> {
+        let peer_offers = peer.shift_option.is_some() || !peer.has_syn;
+        self.scale.map(|shift| shift > 0 || (self.shift_option.is_some() && peer_offers))
+    }
+
     /// The shift of the windows that it advertises; `None` where the handshake was not seen.
     pub const fn window_scale(&self) -> Option<u8> {
         self.scale

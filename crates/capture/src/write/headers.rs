@@ -35,6 +35,10 @@ pub mod flag {
     pub const PSH: u8 = 0x08;
     /// ACK.
     pub const ACK: u8 = 0x10;
+    /// ECE (RFC 3168, section 6.1).
+    pub const ECE: u8 = 0x40;
+    /// CWR.
+    pub const CWR: u8 = 0x80;
 }
 
 /// One end of a flow.
@@ -139,6 +143,15 @@ impl Headers {
         this
     }
 
+    /// With this ECN field of IP (RFC 3168, section 5).
+    #[must_use]
+    pub fn with_ecn(mut self, field: u8) -> Self {
+        if field != 0 {
+            set_ecn(&mut self.bytes[..self.used], field);
+        }
+        self
+    }
+
     /// The headers themselves.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.used]
@@ -203,6 +216,33 @@ impl Headers {
 
     fn set(&mut self, at: usize, value: u16) {
         self.bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+    }
+}
+
+/// The two lowest bits of IPv4's TOS and IPv6's traffic class: the ECN field (RFC 3168, section 5).
+const ECN: u8 = 3;
+
+/// The ECN field of the IP packet in an Ethernet `frame`; 0 where there is none.
+pub fn ecn(frame: &[u8]) -> u8 {
+    match (frame.get(12..ETHERNET), frame.get(ETHERNET + 1)) {
+        (Some([0x08, 0x00]), Some(tos)) => tos & ECN,
+        (Some([0x86, 0xdd]), Some(class)) => class >> 4 & ECN,
+        _ => 0,
+    }
+}
+
+/// Sets the ECN field of the IP packet in an Ethernet `frame`, which has its whole IP header, and IPv4's checksum.
+pub fn set_ecn(frame: &mut [u8], field: u8) {
+    match frame.get(12..ETHERNET) {
+        Some([0x08, 0x00]) => {
+            let end = ETHERNET + usize::from(frame[ETHERNET] & 0x0f) * 4;
+            frame[ETHERNET + 1] = frame[ETHERNET + 1] & !ECN | field;
+            frame[ETHERNET + 10..ETHERNET + 12].fill(0);
+            let checksum = !fold(sum(&frame[ETHERNET..end]));
+            frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&checksum.to_be_bytes());
+        }
+        Some([0x86, 0xdd]) => frame[ETHERNET + 1] = frame[ETHERNET + 1] & !(ECN << 4) | field << 4,
+        _ => {}
     }
 }
 

@@ -5,7 +5,7 @@ use super::run::{self, Wanted};
 use crate::args::{CatalogueArgs, End};
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::confusion::{Blindfold, Catalogue};
+use pipefill_analysis::findings::confusion::{Blindfold, Catalogue, CatalogueSet, scenario_name};
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_analysis::findings::perturbation::Perturbation;
 use pipefill_analysis::infer::View;
@@ -21,7 +21,9 @@ const DEFAULT: &str = "pipefill-runs/catalogue";
 /// Runs the catalogue, or the part of it that was named.
 pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let folder = args.options.out.clone().unwrap_or_else(free);
-    let experiments = chosen(&args.names)?
+    let chosen = chosen(&args.names)?;
+    let sets: Vec<CatalogueSet> = chosen.iter().map(|entry| entry.set).collect();
+    let experiments = chosen
         .into_iter()
         .map(|entry| {
             let mut options = args.options.clone();
@@ -34,12 +36,13 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = run::carry_out(experiments, terminal, false, &|_| Ok(()))?;
-    let mut result = Catalogue::of(finished.iter().map(|one| &one.result));
+    let mut result = Catalogue::of(sets.iter().copied().zip(finished.iter().map(|one| &one.result)));
     result.perturbation = args
         .perturb
         .map(|part| perturbed(&finished, args.blindfold.map(End::view), part.fraction()))
         .transpose()?;
-    result.blindfold = args.blindfold.map(|end| blindfolded(&finished, end.view(), terminal)).transpose()?;
+    result.blindfold =
+        args.blindfold.map(|end| blindfolded(&sets, &finished, end.view(), terminal)).transpose()?;
     if args.options.json {
         terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::json)? + "\n"))?;
     } else if args.options.json_stream.is_none() {
@@ -54,12 +57,18 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
 }
 
 /// The same records judged by the sockets of one end.
-fn blindfolded(finished: &[Finished], view: View, terminal: &Terminal) -> Result<Blindfold, Failure> {
+fn blindfolded(
+    sets: &[CatalogueSet],
+    finished: &[Finished],
+    view: View,
+    terminal: &Terminal,
+) -> Result<Blindfold, Failure> {
     let seen: Vec<Experiment> = finished
         .iter()
         .map(|one| result_of(&one.directory, Some(view), terminal))
         .collect::<Result<_, Failure>>()?;
-    Ok(Blindfold::of(view, finished.iter().map(|one| &one.result).zip(&seen)))
+    let pairs = sets.iter().copied().zip(finished).zip(&seen);
+    Ok(Blindfold::of(view, pairs.map(|((set, planned), seen)| (set, &planned.result, seen))))
 }
 
 /// The same records judged again with one threshold moved at a time.
@@ -67,11 +76,17 @@ fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Per
     let mut perturbation = Perturbation::new(part);
     for one in finished {
         let Some(experiment) = ExperimentDirectory::open(&one.directory)? else { continue };
-        // One run of a cell shows what the others would.
-        if let Some(directory) = experiment.run_directories()?.first()
-            && let Some((manifest, rows)) = rows(directory, view)?
-        {
-            perturbation.add(&one.result.experiment, &manifest, &rows);
+        let directories = experiment.run_directories()?;
+        for cell in &one.result.cells {
+            // One run of a cell shows what the others would.
+            let first = cell.run_values.first();
+            let directory =
+                first.and_then(|run| directories.iter().find(|path| path.ends_with(&run.directory)));
+            if let Some(directory) = directory
+                && let Some((manifest, rows)) = rows(directory, view)?
+            {
+                perturbation.add(&scenario_name(&one.result, cell), &manifest, &rows);
+            }
         }
     }
     Ok(perturbation)
@@ -82,13 +97,15 @@ fn chosen(names: &[String]) -> Result<Vec<CatalogueScenario>, Failure> {
         return Ok(CATALOGUE.to_vec());
     }
     let is_of = |entry: &CatalogueScenario, name: &str| {
-        entry.name == name || entry.name.starts_with(&format!("{name}-"))
+        let is_of_set = CatalogueSet::ALL.iter().any(|set| set.as_str() == name && *set == entry.set);
+        is_of_set || entry.name == name || entry.name.starts_with(&format!("{name}-"))
     };
     if let Some(unknown) = names.iter().find(|name| !CATALOGUE.iter().any(|entry| is_of(entry, name))) {
-        let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        let sets = CatalogueSet::ALL.iter().map(|set| set.as_str());
+        let known: Vec<&str> = sets.chain(CATALOGUE.iter().map(|entry| entry.name)).collect();
         return Err(Failure::usage(
             format!("the catalogue has no \"{unknown}\""),
-            format!("its scenarios are: {}", known.join(", ")),
+            format!("its sets and scenarios are: {}", known.join(", ")),
         ));
     }
     Ok(CATALOGUE.iter().copied().filter(|entry| names.iter().any(|name| is_of(entry, name))).collect())
@@ -112,5 +129,7 @@ mod tests {
         assert_eq!(names("app-bitrate"), ["app-bitrate"]);
         assert!(names("rwnd").len() >= 2 && names("rwnd").iter().all(|name| name.starts_with("rwnd-")));
         assert!(chosen(&["rw".to_owned()]).is_err());
+        assert_eq!(names("applications"), ["applications"]);
+        assert_eq!(names("limits").len(), CATALOGUE.len() - 1);
     }
 }

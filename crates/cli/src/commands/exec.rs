@@ -1,6 +1,6 @@
 //! `pipefill exec`: any program behind a path, and what limits its connections.
 
-use crate::args::{ExecArgs, PathOption, typed};
+use crate::args::{ExecArgs, PathOption, typed, typed_change, typed_policer};
 use crate::outcome::Outcome;
 use crate::page::told;
 use crate::signals_of_commands::hand_on;
@@ -13,6 +13,7 @@ use pipefill_core::record::{PathFacts, Setting};
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
+use pipefill_lab::sysctl::buffer_limits;
 use pipefill_observe::{EmulatedPath, Filter, WatchRequest, Watcher, keep_connections};
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
@@ -70,8 +71,16 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     }
     let programs = programs(args, path.server());
     let facts = PathFacts::asked(&cell.spec.path);
-    let near = EmulatedPath { local: path.clients(), remote: path.servers(), facts };
-    let far = EmulatedPath { local: near.remote, remote: near.local, facts: near.facts.reversed() };
+    let [client_buffers, server_buffers] =
+        [path.client_namespace(), path.server_namespace()].map(|netns| buffer_limits(Some(&netns)));
+    let near =
+        EmulatedPath { local: path.clients(), remote: path.servers(), facts, remote_buffers: server_buffers };
+    let far = EmulatedPath {
+        local: near.remote,
+        remote: near.local,
+        facts: near.facts.reversed(),
+        remote_buffers: client_buffers,
+    };
     let mut watchers = vec![watcher(&path.client_namespace(), &[], near)?];
     if args.server.is_some() || args.uplink {
         // What the far end has with others is not on the path.
@@ -185,16 +194,23 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
         (None, Some(_)) => &["reverse_queue"],
         (Some(_), Some(_)) => &["queue", "reverse_queue"],
     };
-    let options: [PathOption<'_>; 6] = [
+    let options: [PathOption<'_>; 9] = [
         ("--rtt", &args.rtt, &["rtt"]),
         ("--rate", &args.rate, &["rate"]),
         ("--reverse-rate", &args.reverse_rate, &["reverse_rate"]),
         ("--queue", &args.queue, queues),
         ("--loss", &args.loss, &["loss", "reverse_loss"]),
         ("--jitter", &args.jitter, &["jitter", "reverse_jitter"]),
+        ("--mark", &args.mark, &["mark", "reverse_mark"]),
+        ("--inner-mtu", &args.inner_mtu, &["inner_mtu"]),
+        ("--pmtud", &args.pmtud, &["pmtud"]),
     ];
-    let typed = typed(&options);
+    let mut typed = typed(&options);
+    typed.extend(args.policer.iter().flat_map(|policer| typed_policer(policer)));
+    typed.extend(args.change.iter().enumerate().flat_map(|(number, change)| typed_change(number, change)));
     let mut set = vec!["path.payload=kept".to_owned()];
+    // What may not be marked is not.
+    set.extend(args.mark.is_some().then(|| "host.tcp_ecn=1".to_owned()));
     set.extend(typed.iter().map(|(_, assignment)| assignment.clone()));
     set.extend(args.set.iter().cloned());
     set.extend(args.capture.then(|| "run.capture=true".to_owned()));
@@ -255,6 +271,15 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         };
         let lost = count("dropped_random_loss_packets");
         let queue = count("dropped_queue_full_packets");
+        let others: String = [
+            ("marked_random_packets", "marked"),
+            ("dropped_policed_packets", "dropped by the policer"),
+            ("dropped_exceeds_mtu_packets", "too large for the inner link"),
+        ]
+        .into_iter()
+        .filter(|(name, _)| count(name) > 0)
+        .map(|(name, what)| format!(", {} {what}", count(name)))
+        .collect();
         let late = late.as_ref().map_or_else(String::new, |late| {
             let [p99, worst] = [late.p99_ns, late.max_ns].map(|ns| ns as f64 / 1e6);
             format!(", 99 % of them at most {p99:.2} ms late, the worst {worst:.2} ms")
@@ -266,7 +291,7 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         });
         let rate = rate.unwrap_or_default();
         format!(
-            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{late}",
+            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{others}{late}",
             count("offered_packets")
         )
     });

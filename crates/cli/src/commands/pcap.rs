@@ -2,7 +2,7 @@
 
 mod joined;
 
-use crate::args::PcapArgs;
+use crate::args::{CsvTable, PcapArgs};
 use crate::capture_graphs::{Which, draw, page};
 use crate::outcome::Outcome;
 use crate::reproduction;
@@ -52,8 +52,12 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let page = page.transpose()?;
     if args.json {
         terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::json)? + "\n"))?;
-    } else if args.csv {
-        terminal.print_data(&csv::captured(&found).map_err(|error| Failure::broken(error.to_string()))?)?;
+    } else if let Some(rows) = args.csv {
+        let text = match rows {
+            CsvTable::Flows => csv::captured(&found),
+            CsvTable::Time => csv::captured_time(&found),
+        };
+        terminal.print_data(&text.map_err(|error| Failure::broken(error.to_string()))?)?;
     } else {
         let extent = if args.all { Extent::All } else { Extent::Largest(args.most) };
         terminal.print(&captured::render(&found, extent, terminal.table_style()))?;

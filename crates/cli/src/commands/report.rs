@@ -38,6 +38,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         Format::Json if args.output.is_some() => return document(args, result),
         Format::Json => json::render(result).map_err(Failure::json)?,
         Format::Csv => csv::render(result).map_err(|error| Failure::broken(error.to_string()))?,
+        Format::CsvTime => csv::time(result).map_err(|error| Failure::broken(error.to_string()))?,
         Format::Md => {
             let beside = |report: &PathBuf| pictures::beside(report, &read.pictures());
             md::render(result, &args.output.as_ref().map(beside).unwrap_or_default())

@@ -23,10 +23,10 @@ fn a_scenario_is_run_and_its_capture_is_judged() {
     fs::write(&file, text).unwrap();
     let verdicts = run_scenario::verdicts(&file, Some(out.clone())).unwrap();
     assert_eq!(verdicts.lines().count(), 1, "{verdicts}");
-    assert!(verdicts.contains("full"), "{verdicts}");
+    assert!(verdicts.contains("Limited by the path"), "{verdicts}");
     let run = fs::read_dir(out.join("runs")).unwrap().next().unwrap().unwrap().path();
     let verdicts = judge_capture::verdicts(&run.join("artifacts/sender.pcapng")).unwrap();
-    assert!(verdicts.contains("full"), "{verdicts}");
+    assert!(verdicts.contains("Limited by the path"), "{verdicts}");
 }
 
 #[test]

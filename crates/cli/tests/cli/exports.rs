@@ -427,6 +427,34 @@ fn flent_gets_each_flow_as_its_own_test_would_have_written_it() {
     }
 }
 
+/// Each flow's microseconds add up to the time that was judged, and the rows are those of the JSON.
+#[test]
+fn where_the_time_went_has_a_row_for_each_holder_of_each_flow() {
+    let folder = scene();
+    folder.pipefill(&["run", "s.toml", "--on", "sim", "--quiet", "--out", "o"]).assert().success();
+    let report = |form: &str| {
+        let output = folder.pipefill(&["report", "o", "--format", form]).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    };
+    let mut expected = vec!["path.rtt,flow,direction,limited_by,cause,us,share".to_owned()];
+    for cell in json(report("json").as_bytes())["cells"].as_array().unwrap() {
+        for flow in cell["flows"].as_array().unwrap() {
+            let held = flow["time"].as_array().unwrap();
+            let sum: u64 = held.iter().map(|one| one["us"].as_u64().unwrap()).sum();
+            assert_eq!(Some(sum), flow["span_us"].as_u64(), "{flow}");
+            let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            expected.extend(held.iter().map(|one| {
+                let [rtt, direction] = [&cell["axes"]["path.rtt"], &flow["direction"]].map(word);
+                let [limit, cause] = [&one["limited_by"], &one["cause"]].map(word);
+                format!("{rtt},{},{direction},{limit},{cause},{},{}", flow["flow"], one["us"], one["share"])
+            }));
+        }
+    }
+    let text = report("csv-time");
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    assert!(expected.len() > 6, "a row at least for each flow of two cells: {text}");
+}
+
 #[test]
 fn a_cell_with_several_flows_has_a_row_for_each() {
     let folder = Folder::new();

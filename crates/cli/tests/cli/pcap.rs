@@ -177,6 +177,15 @@ fn standard_input_and_csv() {
     let mut lines = text.lines();
     assert!(lines.next().is_some_and(|line| line.starts_with("src,dst,packets,")), "{text}");
     assert!(lines.next().is_some_and(|line| line.starts_with("10.77.0.1:")), "{text}");
+    let output = folder.pipefill(&["pcap", "-", "--csv=time"]).pipe_stdin(&file).unwrap().output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("src,dst,limited_by,cause,us,share"));
+    let held: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let found = told(&folder, &file);
+    let sum: u64 = held.iter().map(|fields| fields[4].parse::<u64>().unwrap()).sum();
+    assert_eq!(Some(sum), found["flows"][0]["span_us"].as_u64(), "{text}");
+    assert!(held.iter().any(|fields| fields[2..4] == ["cwnd", "random_loss"]), "{text}");
 }
 
 /// The same packets in a pcap, with their payload: zeros.

@@ -1,6 +1,6 @@
 //! The lab held against the machine's own kernel: delay, loss, rate and window laws. Each cell of the scenario is a test.
 
-use crate::measuring::{Outcome, Test, cells, is_quiet, lab, names, report, tests_of};
+use crate::measuring::{Folder, Outcome, Test, cells, is_quiet, lab, names, report, tests_of};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -32,6 +32,11 @@ fn is_as_asked(only: &str) -> Outcome {
         "window" | "far-window" => window_law_holds(&cell),
         "short" => close_to(&cell, "lost_percent", 100.0 * (1.0 - 1000.0 * MSS * 8.0 / 0.2 / 500e6), 3.0),
         "long" => close_to(&cell, "lost_percent", 0.0, 0.0),
+        "mark" => marks_are_echoed(&Record::of(&folder)),
+        "policer" => a_policer_passes_burst_and_rate(&Record::of(&folder)),
+        "outage" => an_outage_ends(&Record::of(&folder)),
+        "small-link" => icmp_lowers_the_mss(&Record::of(&folder), cell.axis("path.family")),
+        "black-hole" => nothing_passes_a_black_hole(&Record::of(&folder)),
         other => panic!("a variant without a check: {other}"),
     }
     Ok(())
@@ -84,6 +89,89 @@ fn bottleneck_is_full(cell: &Cell<'_>) {
 fn window_law_holds(cell: &Cell<'_>) {
     let law = cell.number("rwnd_bytes_p50") * 8e6 / cell.number("srtt_us_p50");
     close_to(cell, "goodput_bps", law, 0.1 * law);
+}
+
+/// The manifest of the only run of a folder.
+struct Record(Value);
+
+impl Record {
+    fn of(folder: &Folder) -> Self {
+        let runs = folder.path("lab/runs");
+        let run = runs.join(names(&runs).remove(0));
+        Self(serde_json::from_reader(File::open(run.join("manifest.json")).unwrap()).unwrap())
+    }
+
+    /// By how much a counter rose; 0 where it is left out.
+    fn counter(&self, place: &str, name: &str) -> u64 {
+        let counters = self.0["counters"].as_array().unwrap();
+        let found = counters.iter().find(|each| each["place"] == place && each["name"] == name);
+        found.map_or(0, |each| each["after"].as_u64().unwrap() - each["before"].as_u64().unwrap())
+    }
+
+    fn forward(&self, name: &str) -> u64 {
+        self.counter("path forward", name)
+    }
+
+    /// A figure of the sender's socket at the end.
+    fn sender(&self, name: &str) -> u64 {
+        let tcp = &self.0["streams"][0]["tcp"];
+        tcp[name].as_u64().unwrap_or_else(|| panic!("no {name} in {tcp}"))
+    }
+
+    fn received(&self) -> u64 {
+        self.0["streams"][0]["received_bytes"].as_u64().unwrap()
+    }
+}
+
+/// The receiver's kernel counts the marks (several neighbours once), its checksums are right, and the sender hears of them.
+fn marks_are_echoed(record: &Record) {
+    let (marked, came) =
+        (record.forward("marked_random_packets"), record.counter("receiver nstat", "IpExtInCEPkts"));
+    println!("{marked} marked, {came} came, {} echoed", record.sender("delivered_ce_segments"));
+    assert!(0 < came && came <= marked, "{came} of {marked}");
+    assert!(record.sender("delivered_ce_segments") > 0);
+    assert_eq!(record.0["streams"][0]["tcp"]["ecn_negotiated"], true);
+    let place = "receiver nstat";
+    let wrong = record.counter(place, "TcpInCsumErrors") + record.counter(place, "IpInHdrErrors");
+    assert_eq!(wrong, 0, "checksums");
+    let settings = record.0["settings"].as_array().unwrap();
+    let ecn = settings.iter().find(|each| each["name"] == "net.ipv4.tcp_ecn").unwrap();
+    assert_eq!((&ecn["asked"], &ecn["got"]), (&"1".into(), &"1".into()));
+}
+
+fn a_policer_passes_burst_and_rate(record: &Record) {
+    let stream = &record.0["streams"][0];
+    let [start, end] = ["start_us", "end_us"].map(|name| stream[name].as_f64().unwrap());
+    let most = 65_536.0 + 10e6 / 8.0 * (end - start) / 1e6;
+    let (passed, dropped) = (record.forward("delivered_bytes"), record.forward("dropped_policed_packets"));
+    println!("{passed} bytes of at most {most:.0}; {dropped} packets dropped");
+    // Beside the datagrams there may be neighbour discovery.
+    assert!(dropped > 0 && passed as f64 <= most + FRAME, "{passed} bytes, more than {most}");
+}
+
+/// TCP times out in it, and what it sends again arrives.
+fn an_outage_ends(record: &Record) {
+    assert!(record.forward("dropped_random_loss_packets") > 0);
+    assert!(record.counter("sender nstat", "TcpExtTCPTimeouts") > 0);
+    assert!(record.sender("bytes_acked") > 0 && record.received() > 0);
+}
+
+/// 1400 bytes less 20 or 40 of IP, 20 of TCP and 12 of timestamps.
+fn icmp_lowers_the_mss(record: &Record, family: &str) {
+    let mss = if family == "ipv4" { 1348 } else { 1328 };
+    println!(
+        "MSS {}, {} too large",
+        record.sender("mss_bytes"),
+        record.forward("dropped_exceeds_mtu_packets")
+    );
+    assert!(record.forward("dropped_exceeds_mtu_packets") > 0);
+    assert_eq!(record.sender("mss_bytes"), mss);
+    assert!(record.received() > 0);
+}
+
+fn nothing_passes_a_black_hole(record: &Record) {
+    assert!(record.forward("dropped_exceeds_mtu_packets") > 0);
+    assert_eq!((record.received(), record.sender("mss_bytes")), (0, 1448));
 }
 
 /// Of at least 100,000 segments, most of which reached the path inside of super-packets, the lost ones lie within the 99 %

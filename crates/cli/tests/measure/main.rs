@@ -14,6 +14,7 @@ mod kernel;
 mod lab;
 mod parity;
 mod programs;
+mod remedies;
 mod trace;
 mod verdicts;
 mod watch;
@@ -21,6 +22,9 @@ mod watch;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(ended) = remedies::conversation::as_asked() {
+        return ended;
+    }
     measuring::run([
         ("hosts", hosts::tests()),
         ("applications", applications::tests()),
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
         ("exec", exec::tests()),
         ("parity", parity::tests()),
         ("programs", programs::tests()),
+        ("remedies", remedies::tests()),
         ("watch", watch::tests()),
         ("capture", capture::tests()),
         ("lab", lab::tests()),

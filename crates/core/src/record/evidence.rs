@@ -34,6 +34,10 @@ impl Element {
 pub enum DropReason {
     /// By the loss element, drawn or listed.
     RandomLoss,
+    /// Larger than the inner link's MTU, and must not be fragmented.
+    ExceedsMtu,
+    /// The policer had no tokens for it.
+    Policed,
     /// The delay element held as much as it may (netem's `limit`).
     DelayLimit,
     /// The queue before the token bucket was full (tbf's `limit`).
@@ -44,12 +48,21 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of the path.
-    pub const ALL: [Self; 4] = [Self::RandomLoss, Self::DelayLimit, Self::QueueFull, Self::ExceedsBurst];
+    pub const ALL: [Self; 6] = [
+        Self::RandomLoss,
+        Self::ExceedsMtu,
+        Self::Policed,
+        Self::DelayLimit,
+        Self::QueueFull,
+        Self::ExceedsBurst,
+    ];
 
-    /// The word of the records: `random_loss`, `delay_limit`, `queue_full`, `exceeds_burst`.
+    /// The word of the records: `random_loss`, `exceeds_mtu`, `policed`, `delay_limit`, `queue_full`, `exceeds_burst`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RandomLoss => "random_loss",
+            Self::ExceedsMtu => "exceeds_mtu",
+            Self::Policed => "policed",
             Self::DelayLimit => "delay_limit",
             Self::QueueFull => "queue_full",
             Self::ExceedsBurst => "exceeds_burst",
@@ -74,6 +87,8 @@ pub enum PathCount {
     Duplicated,
     /// Left the delay element after a packet that had reached it later (RFC 4737).
     Reordered,
+    /// Marked CE by chance (`path.mark`).
+    MarkedRandomly,
     /// Dropped for this reason.
     Dropped(DropReason),
 }
@@ -86,6 +101,7 @@ impl PathCount {
             Self::Delivered => "delivered".into(),
             Self::Duplicated => "duplicated".into(),
             Self::Reordered => "reordered".into(),
+            Self::MarkedRandomly => "marked_random".into(),
             Self::Dropped(reason) => format!("dropped_{reason}").into(),
         }
     }

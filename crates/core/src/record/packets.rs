@@ -52,6 +52,12 @@ pub struct PacketSample {
     /// It over the largest one so far, in thousandths: known without the scale. Absent before the first.
     #[serde(default)]
     pub rwnd_permille: Option<u16>,
+    /// Whether windows are scaled; absent where the handshake was not captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Shift of the window that the receiver advertises; absent where windows are not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rwnd_scale: Option<u8>,
     /// Smoothed round trip from the capture point to the receiver and back.
     pub srtt_us: Option<u32>,
     /// The least one.
@@ -75,6 +81,9 @@ pub struct PacketSample {
     pub timeouts: u32,
     /// DSACKs so far of what was sent again: it had arrived already.
     pub dsacks: u32,
+    /// ACKs so far that tell of CE marks (ECE, RFC 3168), the answer to a SYN aside.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ece_acks: u32,
     /// ACKs with SACK blocks so far.
     pub sack_acks: u32,
     /// Segments that passed out of order so far, whatever the reason.
@@ -233,7 +242,18 @@ impl Waits {
     }
 }
 
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl PacketSample {
+    /// Whether less than a full segment was ever acknowledged, and a full one is outstanding: a link may carry smaller packets only and drop what
+    /// is larger without a word (RFC 2923, 2.1).
+    pub fn may_lose_full_segments(&self) -> bool {
+        let segment = u64::from(self.mss_bytes);
+        (1..segment).contains(&self.acked_bytes) && self.unacked_bytes >= segment
+    }
+
     /// New payload in the interval.
     pub const fn new_bytes(&self) -> u64 {
         self.prompt_bytes.saturating_add(self.unprompted_bytes)
@@ -315,6 +335,7 @@ impl PacketSample {
             retransmitted_bytes: self.retransmitted_bytes.saturating_sub(first.retransmitted_bytes),
             timeouts: self.timeouts.saturating_sub(first.timeouts),
             dsacks: self.dsacks.saturating_sub(first.dsacks),
+            ece_acks: self.ece_acks.saturating_sub(first.ece_acks),
             sack_acks: self.sack_acks.saturating_sub(first.sack_acks),
             out_of_order_segments: self.out_of_order_segments.saturating_sub(first.out_of_order_segments),
             waits: self.waits.since(&first.waits),

@@ -51,6 +51,41 @@ pub struct Observed {
     /// What `pipefill exec` emulates of the path; absent where it is not this connection's.
     #[serde(default, skip_serializing_if = "PathFacts::is_empty")]
     pub emulated: PathFacts,
+    /// What this host allows sockets to buffer; absent where it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_buffers: Option<BufferLimits>,
+    /// The same of the peer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_buffers: Option<BufferLimits>,
+}
+
+/// What a host allows TCP sockets to buffer, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct BufferLimits {
+    /// `net.ipv4.tcp_rmem`: least, initial, maximum. Autotuning ends at the maximum.
+    pub tcp_rmem: [u64; 3],
+    /// `net.ipv4.tcp_wmem`, likewise.
+    pub tcp_wmem: [u64; 3],
+    /// `net.core.rmem_max`: the most that a program may ask of `SO_RCVBUF`.
+    pub rmem_max: Option<u64>,
+    /// `net.core.wmem_max`, of `SO_SNDBUF`.
+    pub wmem_max: Option<u64>,
+}
+
+impl BufferLimits {
+    /// Of sysctls by their names; `None` where `tcp_rmem` or `tcp_wmem` is not among them.
+    pub fn of<'a>(sysctl: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        let numbers =
+            |name| sysctl(name).map(|text| text.split_whitespace().map_while(|word| word.parse().ok()));
+        let triple = |name| numbers(name)?.collect::<Vec<u64>>().try_into().ok();
+        let one = |name| numbers(name)?.next();
+        Some(Self {
+            tcp_rmem: triple("net.ipv4.tcp_rmem")?,
+            tcp_wmem: triple("net.ipv4.tcp_wmem")?,
+            rmem_max: one("net.core.rmem_max"),
+            wmem_max: one("net.core.wmem_max"),
+        })
+    }
 }
 
 /// A process of this host.

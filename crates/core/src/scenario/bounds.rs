@@ -9,6 +9,8 @@ use std::time::Duration;
 pub const TEXT_MAX: usize = 4 << 20;
 /// Most `[[flow]]` tables.
 pub(super) const FLOWS_MAX: usize = 256;
+/// Most `[[path.change]]` tables.
+pub(super) const CHANGES_MAX: usize = 64;
 /// Most streams of a cell, all flows together: each has two sockets and its own rows in every sample.
 pub(super) const STREAMS_MAX: u32 = 4096;
 /// Most values that a plan is expanded from: keys, each counted in every cell that it is set for.

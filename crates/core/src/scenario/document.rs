@@ -1,8 +1,8 @@
 //! The TOML file as layers of settings: every key known, every value readable, each with its place in the text.
 
-use super::bounds::{FLOWS_MAX, TEXT_MAX};
+use super::bounds::{CHANGES_MAX, FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, ScenarioProblem};
-use super::key::{APP, Key, Kind, SYSCTL, Slot};
+use super::key::{APP, CHANGE, Key, Kind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
 use super::published::{self, PublishedTable};
 use super::section::Section;
@@ -108,6 +108,15 @@ fn unknown_parameter(name: &str) -> (String, String) {
         None => format!("the keys of an application are: {}", known.join(", ")),
     };
     (format!("unknown key \"{name}\" in app"), help)
+}
+
+/// What to say of a key that a table of `section` doesn't have: message and help.
+fn unknown_member(section: Section, table: &str, name: &str, known: &[&str]) -> (String, String) {
+    let help = match nearest(name, known) {
+        Some(word) => format!("did you mean \"{word}\"?"),
+        None => format!("the keys of {section}.{table} are: {}", known.join(", ")),
+    };
+    (format!("unknown key \"{name}\" in {section}.{table}"), help)
 }
 
 /// The scalars of a list with commas between them.
@@ -220,6 +229,14 @@ impl Reader {
                 self.sysctls(&entry, SYSCTL, place, layer);
                 continue;
             }
+            if section == Section::Path && entry.name == CHANGE.trim_end_matches('.') {
+                self.changes(&entry, layer);
+                continue;
+            }
+            if !Key::of_table(section, entry.name).is_empty() && Key::find(section, entry.name).is_none() {
+                self.table_of_keys(&entry, place, layer);
+                continue;
+            }
             match Key::find(section, entry.name) {
                 Some(key) if key.kind == Kind::Application => self.application(&entry, key, place, layer),
                 Some(key) => {
@@ -229,6 +246,56 @@ impl Reader {
                 None => {
                     let (message, help) = unknown_key(section, entry.name);
                     self.report(&entry.at, message, help);
+                }
+            }
+        }
+    }
+
+    /// `policer = { rate = "20mbit", burst = "64KiB" }`, whose keys are called `policer.rate` and `policer.burst`.
+    fn table_of_keys(&mut self, entry: &Entry<'_>, place: &Slot, layer: &mut Layer) {
+        let names = Key::of_table(place.section, entry.name);
+        let Some(table) = entry.item.as_table_like() else {
+            let example = |name: &&str| {
+                let key = Key::find(place.section, &format!("{}.{name}", entry.name))?;
+                Some(format!("{name} = \"{}\"", key.example))
+            };
+            let members: Vec<String> = names.iter().filter_map(example).collect();
+            let help = format!("write {} = {{ {} }}", entry.name, members.join(", "));
+            self.report(&entry.value_at(), format!("\"{}\" must be a table", entry.name), help);
+            return;
+        };
+        for member in entries(table) {
+            let name = format!("{}.{}", entry.name, member.name);
+            match Key::find(place.section, &name) {
+                Some(key) => self.setting(&member, key, Slot { name, ..place.clone() }, layer),
+                None => {
+                    let (message, help) = unknown_member(place.section, entry.name, member.name, &names);
+                    self.report(&member.at, message, help);
+                }
+            }
+        }
+    }
+
+    /// `[[path.change]]`: each table's keys are called by its number, `change.0.at`.
+    fn changes(&mut self, entry: &Entry<'_>, layer: &mut Layer) {
+        let list = tables(entry.item).filter(|list| (1..=CHANGES_MAX).contains(&list.len()));
+        let Some(list) = list else {
+            let message = format!("changes must be a list of 1 to {CHANGES_MAX} tables");
+            let help = "write [[path.change]] with two brackets, once for each change";
+            self.report(&entry.at, message, help);
+            return;
+        };
+        layer.lists_changes = true;
+        let names = Key::of_table(Section::Path, entry.name);
+        for (number, (table, _)) in list.into_iter().enumerate() {
+            for member in entries(table) {
+                let name = format!("{CHANGE}{number}.{}", member.name);
+                match Key::find(Section::Path, &name) {
+                    Some(key) => self.setting(&member, key, Slot::new(Section::Path, &name), layer),
+                    None => {
+                        let (message, help) = unknown_member(Section::Path, entry.name, member.name, &names);
+                        self.report(&member.at, message, help);
+                    }
                 }
             }
         }

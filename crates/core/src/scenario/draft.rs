@@ -2,8 +2,8 @@
 
 use super::section::Section;
 use crate::cell::{
-    CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Protocol,
-    Writer,
+    CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Pmtud,
+    Protocol, Writer,
 };
 use crate::hosts::{Place, Shape};
 use crate::parse::ParseError;
@@ -61,6 +61,9 @@ pub(super) struct PathDraft {
     pub(super) payload: Option<Payload>,
     pub(super) family: Option<Family>,
     pub(super) mtu: Option<u32>,
+    pub(super) inner_mtu: Option<u32>,
+    pub(super) pmtud: Option<Pmtud>,
+    pub(super) changes: Vec<ChangeDraft>,
     pub(super) forward: WayDraft,
     pub(super) reverse: WayDraft,
 }
@@ -74,6 +77,21 @@ pub(super) struct WayDraft {
     pub(super) loss: Option<LossSpec>,
     pub(super) jitter: Option<Duration>,
     pub(super) delay_limit: Option<QueueLimit>,
+    pub(super) mark: Option<LossSpec>,
+    pub(super) policer_rate: Option<Rate>,
+    pub(super) policer_burst: Option<Bytes>,
+}
+
+/// What was said in a `[[path.change]]`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ChangeDraft {
+    pub(super) at: Option<Duration>,
+    pub(super) lasts: Option<Duration>,
+    pub(super) rtt: Option<Duration>,
+    /// Forward, reverse.
+    pub(super) delays: [Option<Duration>; 2],
+    pub(super) rates: [Option<Rate>; 2],
+    pub(super) losses: [Option<LossSpec>; 2],
 }
 
 /// Which bytes of a frame a rate counts.
@@ -94,6 +112,7 @@ pub(super) enum Split {
 pub(super) struct HostDraft {
     pub(super) tcp_rmem: Option<String>,
     pub(super) tcp_wmem: Option<String>,
+    pub(super) tcp_ecn: Option<u32>,
     pub(super) congestion_control: Option<String>,
     pub(super) sysctl: BTreeMap<String, String>,
     pub(super) offloads: Offloads,

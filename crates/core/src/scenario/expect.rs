@@ -2,13 +2,13 @@
 //! `>= 95% of goodput`, a share of another cell's metric.
 
 use crate::cell::{Bound, Comparison, ExpectMetric, Expectation};
-use crate::limit::{CwndCause, LimitedBy};
+use crate::limit::{Cause, CwndCause, LimitedBy};
 use crate::parse::{ParseError, count, duration, one_of, rate, ratio};
 use crate::plan::{Against, Claim};
 use crate::units::Ratio;
 
 /// All metrics, in the order of `[expect]`.
-pub(super) const METRICS: [ExpectMetric; 19] = [
+pub(super) const METRICS: [ExpectMetric; 20] = [
     ExpectMetric::Goodput,
     ExpectMetric::Sender,
     ExpectMetric::Retransmits,
@@ -22,6 +22,7 @@ pub(super) const METRICS: [ExpectMetric; 19] = [
     ExpectMetric::PingDoubled,
     ExpectMetric::PingLaw,
     ExpectMetric::LimitedBy,
+    ExpectMetric::Cause,
     ExpectMetric::CwndCause,
     ExpectMetric::AlsoLimitedBy,
     ExpectMetric::Flows,
@@ -81,6 +82,7 @@ pub(super) const fn name(metric: ExpectMetric) -> &'static str {
         ExpectMetric::PingDoubled => "ping_doubled",
         ExpectMetric::PingLaw => "ping_law",
         ExpectMetric::LimitedBy => "limited_by",
+        ExpectMetric::Cause => "cause",
         ExpectMetric::CwndCause => "cwnd_cause",
         ExpectMetric::AlsoLimitedBy => "also_limited_by",
         ExpectMetric::Flows => "flows",
@@ -133,6 +135,7 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => {
             word(text, LimitedBy::ALL.iter().map(|one| one.as_str()))
         }
+        ExpectMetric::Cause => word(text, Cause::ALL.iter().map(|one| one.as_str())),
         ExpectMetric::CwndCause => word(text, CwndCause::ALL.iter().map(|one| one.as_str())),
         ExpectMetric::Flows => flows(text),
         ExpectMetric::Bufferbloat => word(text, ["forward", "reverse", "none"].into_iter()),
@@ -150,15 +153,46 @@ fn word(text: &str, known: impl Iterator<Item = &'static str>) -> Result<Bound, 
 
 /// The limiter of each flow, with its cause where that matters, and `|` between what may be either: `rwnd, cwnd random_loss|path`.
 fn flows(text: &str) -> Result<Bound, ParseError> {
+    let limits: Vec<(&str, LimitedBy)> =
+        LimitedBy::ALL.iter().map(|limit| (limit.as_str(), *limit)).collect();
     for one in text.split(',').flat_map(|flow| flow.split('|')) {
-        let (limiter, cause) =
+        let (limit, cause) =
             one.trim().split_once(' ').map_or((one.trim(), None), |(a, b)| (a, Some(b.trim())));
-        word(limiter, LimitedBy::ALL.iter().map(|one| one.as_str()))?;
-        cause.map_or(Ok(Bound::Value(0.0)), |cause| {
-            word(cause, CwndCause::ALL.iter().map(|one| one.as_str()))
-        })?;
+        let limit = one_of(limit, &limits)?;
+        let Some(cause) = cause else { continue };
+        word(cause, Cause::ALL.iter().map(|one| one.as_str()))?;
+        if !limit.causes().iter().any(|known| known.as_str() == cause) {
+            return Err(ParseError::new(no_such_cause(&[limit], cause), causes_of(&[limit])));
+        }
     }
     Ok(Bound::Word(text.to_owned()))
+}
+
+/// The first of the words of `cause` that refines none of the limits of `limited_by`, as message and help.
+pub(super) fn cause_of_another_limit(limited_by: &str, cause: &str) -> Option<(String, String)> {
+    let limits: Vec<LimitedBy> =
+        limited_by.split('|').filter_map(|limit| LimitedBy::from_word(limit.trim())).collect();
+    let is_of_them =
+        |cause: &str| limits.iter().flat_map(|limit| limit.causes()).any(|known| known.as_str() == cause);
+    let other = cause.split('|').map(str::trim).find(|cause| !is_of_them(cause))?;
+    Some((no_such_cause(&limits, other), causes_of(&limits)))
+}
+
+fn no_such_cause(limits: &[LimitedBy], cause: &str) -> String {
+    let limits: Vec<&str> = limits.iter().map(|limit| limit.as_str()).collect();
+    format!("\"{cause}\" is no cause of {}", limits.join(" or "))
+}
+
+/// What to write instead.
+fn causes_of(limits: &[LimitedBy]) -> String {
+    let of_one = |limit: &LimitedBy| match limit.causes() {
+        [] => format!("{} has no cause: leave it out", limit.as_str()),
+        causes => {
+            let causes: Vec<&str> = causes.iter().map(|cause| cause.as_str()).collect();
+            format!("the causes of {} are: {}", limit.as_str(), causes.join(", "))
+        }
+    };
+    limits.iter().map(of_one).collect::<Vec<_>>().join("; ")
 }
 
 /// Words are only equal or not; measured quantities never are.
@@ -166,6 +200,7 @@ fn check(metric: ExpectMetric, comparison: Comparison, text: &str) -> Result<(),
     let equal = comparison == Comparison::Equal;
     let fits = match metric {
         ExpectMetric::LimitedBy
+        | ExpectMetric::Cause
         | ExpectMetric::CwndCause
         | ExpectMetric::AlsoLimitedBy
         | ExpectMetric::Flows
@@ -200,6 +235,7 @@ const fn example(metric: ExpectMetric) -> &'static str {
         ExpectMetric::Bufferbloat => "= forward",
         ExpectMetric::Lost => "within 5% of 90%",
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => "= rwnd",
+        ExpectMetric::Cause => "= turns",
         ExpectMetric::CwndCause => "= startup",
     }
 }

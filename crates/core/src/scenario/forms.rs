@@ -61,7 +61,7 @@ pub(super) fn sysctl(host: &mut HostDraft, name: &str, text: &str) -> Result<(),
             "write a name that begins with net., e.g. \"net.ipv4.tcp_sack\"",
         ));
     }
-    let own_key = ["tcp_rmem", "tcp_wmem", "congestion_control"]
+    let own_key = ["tcp_rmem", "tcp_wmem", "tcp_ecn", "congestion_control"]
         .into_iter()
         .find(|key| name.strip_prefix("net.ipv4.tcp_") == Some(key.trim_start_matches("tcp_")));
     if let Some(key) = own_key {

@@ -1,6 +1,7 @@
 //! What a key is: where it stands, what it takes, and where its value goes.
 
-use super::draft::{Draft, FlowDraft, HostDraft, HostsDraft, PathDraft, RunDraft};
+use super::bounds::CHANGES_MAX;
+use super::draft::{ChangeDraft, Draft, FlowDraft, HostDraft, HostsDraft, PathDraft, RunDraft};
 use super::section::Section;
 use crate::cell::Expectation;
 use crate::parse::ParseError;
@@ -87,6 +88,8 @@ pub struct Key {
 #[derive(Debug)]
 pub(super) enum Setter {
     Path(fn(&mut PathDraft, &str) -> Result<(), ParseError>),
+    /// A key of a `[[path.change]]`, whose number is in the slot's name.
+    Change(fn(&mut ChangeDraft, &str) -> Result<(), ParseError>),
     Host(fn(&mut HostDraft, &str) -> Result<(), ParseError>),
     Sysctl(fn(&mut HostDraft, name: &str, &str) -> Result<(), ParseError>),
     Flow(fn(&mut FlowDraft, &str) -> Result<(), ParseError>),
@@ -101,6 +104,14 @@ pub(super) enum Setter {
 pub(super) const SYSCTL: &str = "sysctl.";
 /// The prefix of the parameters of an application.
 pub(super) const APP: &str = "app.";
+/// The prefix of the keys of a `[[path.change]]`.
+pub(super) const CHANGE: &str = "change.";
+
+/// The number and the key of a slot's name such as `change.0.rate`.
+pub(super) fn numbered_change(name: &str) -> Option<(usize, &str)> {
+    let (number, key) = name.strip_prefix(CHANGE)?.split_once('.')?;
+    Some((number.parse().ok().filter(|number| *number < CHANGES_MAX)?, key))
+}
 
 /// The place of one value: a section, the flow where it is one of several, and a key's name (with the sysctl's own).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +143,12 @@ impl Slot {
     pub(super) fn apply(&self, key: &Key, text: &str, draft: &mut Draft) -> Result<(), ParseError> {
         match key.set {
             Setter::Path(set) => set(&mut draft.path, text),
+            Setter::Change(set) => {
+                let (number, _) = numbered_change(&self.name).unwrap_or_default();
+                let changes = &mut draft.path.changes;
+                changes.resize(changes.len().max(number + 1), ChangeDraft::default());
+                set(&mut changes[number], text)
+            }
             Setter::Run(set) => set(&mut draft.run, text),
             Setter::Expect(parse) => draft.expect(parse(text)?),
             Setter::Hosts(set) => set(&mut draft.hosts, text),

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::error::{Origin, ScenarioProblem};
-use super::key::{Key, SYSCTL, Slot};
+use super::key::{CHANGE, Key, SYSCTL, Slot};
 use super::section::Section;
 use super::table::TOP;
 use crate::parse::nearest;
@@ -90,15 +90,20 @@ pub(super) struct Layer {
     pub(super) settings: Vec<Setting>,
     /// Number of flow tables, where the layer lists flows.
     pub(super) flows: Option<usize>,
+    /// Whether the layer lists changes of the path.
+    pub(super) lists_changes: bool,
 }
 
 impl Layer {
-    /// Lays `top` over this layer. A list of flows replaces the flows; any other key replaces the same key where it
+    /// Lays `top` over this layer. A list of flows replaces the flows, a list of changes the changes; any other key replaces the same key where it
     /// stands; a key for every flow replaces that of each; an application replaces the parameters of another.
     pub(super) fn overlay(&mut self, top: &Self) {
         if top.flows.is_some() {
             self.flows = top.flows;
             self.settings.retain(|setting| setting.slot.section != Section::Flow);
+        }
+        if top.lists_changes {
+            self.settings.retain(|setting| !setting.slot.name.starts_with(CHANGE));
         }
         for setting in &top.settings {
             self.put(setting.clone());

@@ -1,6 +1,7 @@
 //! From what was said to a resolved cell: defaults, and the rules that bind several keys.
 
 mod app;
+mod hazards;
 mod path;
 
 use super::bounds::STREAMS_MAX;
@@ -8,7 +9,9 @@ use super::draft::{AppKind, Draft, FlowDraft, HostDraft, HostsDraft, Ways};
 use super::expect;
 use super::key::Slot;
 use super::section::Section;
-use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec};
+use crate::cell::{
+    Bound, CellSpec, Direction, ExpectMetric, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec,
+};
 use crate::hosts::{HostsSpec, Place};
 use crate::traffic::pacing::LEAST_DATAGRAM;
 use crate::units::Bytes;
@@ -80,6 +83,8 @@ impl Violations {
 fn host(both: &HostDraft, own: &HostDraft) -> HostSpec {
     let mut sysctl = both.sysctl.clone();
     sysctl.extend(own.sysctl.clone());
+    let ecn = own.tcp_ecn.or(both.tcp_ecn);
+    sysctl.extend(ecn.map(|ecn| ("net.ipv4.tcp_ecn".to_owned(), ecn.to_string())));
     for (name, value) in [
         ("net.ipv4.tcp_rmem", own.tcp_rmem.as_ref().or(both.tcp_rmem.as_ref())),
         ("net.ipv4.tcp_wmem", own.tcp_wmem.as_ref().or(both.tcp_wmem.as_ref())),
@@ -295,5 +300,16 @@ fn check_expectations(spec: &CellSpec, violations: &mut Violations) {
                 "give path.rate, or write a rate, e.g. \">= 95mbit\"",
             );
         }
+    }
+    let word = |metric| {
+        spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
+            Bound::Word(word) => Some(word),
+            Bound::Value(_) | Bound::OfRate(_) => None,
+        })
+    };
+    if let (Some(limited_by), Some(cause)) = (word(ExpectMetric::LimitedBy), word(ExpectMetric::Cause))
+        && let Some((message, help)) = expect::cause_of_another_limit(limited_by, cause)
+    {
+        violations.add(&[Slot::new(Section::Expect, "cause")], format!("expect.cause: {message}"), help);
     }
 }

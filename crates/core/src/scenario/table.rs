@@ -5,9 +5,9 @@ use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{RateLayer, Split, Ways};
 use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
-use super::key::{Key, Kind, SYSCTL, Setter};
+use super::key::{CHANGE, Key, Kind, SYSCTL, Setter, numbered_change};
 use super::section::Section::{self, Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
-use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Protocol, Writer};
+use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Pmtud, Protocol, Writer};
 use crate::hosts::address;
 use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
 
@@ -68,6 +68,12 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "loss_unit", Word, Some("segment"), "super-packet",
         store!(Path, p => p.loss_unit, |t| one_of(t, &[("segment", LossUnit::Segment), ("super-packet", LossUnit::SuperPacket)])),
         "What is lost at once: one segment, as on a wire, or a whole TSO super-packet, as with tc netem on a virtual NIC."),
+    key!(&[Path], "mark", Loss, Some("0%"), "1%", store!(Path, p => p.forward.mark, loss),
+        "CE marks in the forward direction, drawn like `loss` but for each packet that may be marked (ECT, see `tcp_ecn`); others pass, and a list counts ECT packets from 1."),
+    key!(&[Path], "policer.rate", Rate, None, "20mbit", store!(Path, p => p.forward.policer_rate, rate),
+        "`policer = { rate = \"20mbit\", burst = \"64KiB\" }`: a policer in the forward direction. It drops what exceeds this rate, and has no queue."),
+    key!(&[Path], "policer.burst", Bytes, Some("64KiB"), "128KiB", store!(Path, p => p.forward.policer_burst, bytes),
+        "Depth of the policer's token bucket; at least one frame."),
     key!(&[Path], "jitter", Duration, Some("0ms"), "2ms", store!(Path, p => p.forward.jitter, duration),
         "Spread of the forward delay: half the width (uniform), the standard deviation (normal), the unit of the table (quantiles)."),
     key!(&[Path], "jitter_distribution", Word, Some("uniform"), "quantiles -1 0 0.5 3",
@@ -89,12 +95,41 @@ pub const KEYS: &[Key] = &[
         "As `burst`, for the reverse direction."),
     key!(&[Path], "reverse_loss", Loss, Some("0%"), "0.1%", store!(Path, p => p.reverse.loss, loss),
         "As `loss`, for the reverse direction."),
+    key!(&[Path], "reverse_mark", Loss, Some("0%"), "1%", store!(Path, p => p.reverse.mark, loss),
+        "As `mark`, for the reverse direction."),
+    key!(&[Path], "reverse_policer.rate", Rate, None, "20mbit", store!(Path, p => p.reverse.policer_rate, rate),
+        "As `policer.rate`, for the reverse direction."),
+    key!(&[Path], "reverse_policer.burst", Bytes, Some("64KiB"), "128KiB", store!(Path, p => p.reverse.policer_burst, bytes),
+        "As `policer.burst`, for the reverse direction."),
     key!(&[Path], "reverse_jitter", Duration, Some("0ms"), "1ms", store!(Path, p => p.reverse.jitter, duration),
         "As `jitter`, for the reverse direction."),
     key!(&[Path], "reverse_delay_limit", Queue, None, "1000p", store!(Path, p => p.reverse.delay_limit, queue_limit),
         "As `delay_limit`, for the reverse direction."),
     key!(&[Path], "mtu", Count, Some("1500"), "9000", store!(Path, p => p.mtu, |t| count_within(t, 576, 9000)),
         "Largest IP packet, 576 to 9000 bytes; with `ipv6` at least 1280 (RFC 8200)."),
+    key!(&[Path], "inner_mtu", Count, None, "1400", store!(Path, p => p.inner_mtu, |t| count_within(t, 576, 8999)),
+        "Largest IP packet of a link between the hosts, below `mtu`; with `ipv6` at least 1280. A larger packet that must not be fragmented (DF, IPv6) is dropped; one that may be passes. Each segment of a super-packet counts by itself. Default: no such link."),
+    key!(&[Path], "pmtud", Word, Some("icmp"), "black-hole",
+        store!(Path, p => p.pmtud, |t| one_of(t, &[("icmp", Pmtud::Icmp), ("black-hole", Pmtud::BlackHole)])),
+        "Whether the sender of a packet larger than `inner_mtu` gets an ICMP message (RFC 1191, RFC 8201), or none."),
+    key!(&[Path], "change.at", Duration, None, "5s", store!(Change, c => c.at, duration),
+        "`[[path.change]]`: when the path changes, after the traffic's start. `--set path.change.0.at=3s` sets a key of the first one."),
+    key!(&[Path], "change.for", Duration, None, "2s", store!(Change, c => c.lasts, duration),
+        "How long the change lasts. Default: to the end. Of changes that overlap the last in the scenario holds."),
+    key!(&[Path], "change.rate", Rate, None, "5mbit", store!(Change, c => c.rates[0], rate),
+        "`rate` meanwhile, which the path needs too. The queue stays as it is."),
+    key!(&[Path], "change.reverse_rate", Rate, None, "5mbit", store!(Change, c => c.rates[1], rate),
+        "`reverse_rate` meanwhile."),
+    key!(&[Path], "change.loss", Loss, None, "100%", store!(Change, c => c.losses[0], loss),
+        "`loss` meanwhile; `100%` is an outage."),
+    key!(&[Path], "change.reverse_loss", Loss, None, "100%", store!(Change, c => c.losses[1], loss),
+        "`reverse_loss` meanwhile."),
+    key!(&[Path], "change.rtt", Duration, None, "80ms", store!(Change, c => c.rtt, duration),
+        "`rtt` of packets that come meanwhile, divided as `split` says. Where a delay becomes shorter, packets wait for those before them: a change never reorders."),
+    key!(&[Path], "change.forward_delay", Duration, None, "60ms", store!(Change, c => c.delays[0], duration),
+        "`forward_delay` of packets that come meanwhile."),
+    key!(&[Path], "change.reverse_delay", Duration, None, "20ms", store!(Change, c => c.delays[1], duration),
+        "`reverse_delay` of packets that come meanwhile."),
     key!(&[Path], "family", Word, Some("ipv4"), "ipv6",
         store!(Path, p => p.family, |t| one_of(t, &[("ipv4", Family::Ipv4), ("ipv6", Family::Ipv6)])),
         "Which IP the flows use. `pipefill exec` carries both, and gives the server's address of this one."),
@@ -106,6 +141,8 @@ pub const KEYS: &[Key] = &[
         "net.ipv4.tcp_rmem: minimum, default and maximum of the receive buffer. Default: the machine's value."),
     key!(HOSTS, "tcp_wmem", Buffers, None, "4096 16KiB 4MiB", store!(Host, h => h.tcp_wmem, sysctl_triple),
         "net.ipv4.tcp_wmem: minimum, default and maximum of the send buffer. Default: the machine's value."),
+    key!(HOSTS, "tcp_ecn", Count, None, "1", store!(Host, h => h.tcp_ecn, |t| count_within(t, 0, 2)),
+        "net.ipv4.tcp_ecn: 0 = no ECN, 1 = ask for it and accept it, 2 = accept it. Default: the machine's value, usually 2; in the simulator 2."),
     key!(HOSTS, "congestion_control", Word, Some("cubic"), "bbr",
         store!(Host, h => h.congestion_control, congestion_control),
         "TCP_CONGESTION of the sockets. The default does not depend on the machine."),
@@ -211,14 +248,16 @@ pub const KEYS: &[Key] = &[
         "Ping: the fitted rate in the direction of the replies.", axis = false),
     key!(&[Expect], "limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::LimitedBy, t)),
         "What limited the run.", axis = false),
+    key!(&[Expect], "cause", Expectation, None, "= turns", Setter::Expect(|t| expect::parse(ExpectMetric::Cause, t)),
+        "What refines that: a word of the column `cause` in [What limits a flow](verdicts.md), e.g. `turns` of `app`, `program` of `rwnd`.", axis = false),
     key!(&[Expect], "cwnd_cause", Expectation, None, "= startup", Setter::Expect(|t| expect::parse(ExpectMetric::CwndCause, t)),
         "Why the congestion window limited it: `startup`, `hystart_exit`, `random_loss`, `queue_loss`, `policer`, `reordering`, `ack_path` or \
          `growth`.", axis = false),
     key!(&[Expect], "also_limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::AlsoLimitedBy, t)),
         "What limited it for the second largest share of the time, a tenth and more.", axis = false),
     key!(&[Expect], "flows", Expectation, None, "= rwnd, app", Setter::Expect(|t| expect::parse(ExpectMetric::Flows, t)),
-        "What limited each flow, in the order of the scenario, with the cause of a congestion window where it matters and `|` between \
-         what may be either: `= rwnd, cwnd random_loss|path`.", axis = false),
+        "What limited each flow, in the order of the scenario, with its cause where that matters and `|` between what may be \
+         either: `= rwnd, app turns, cwnd random_loss|path`.", axis = false),
     key!(&[Expect], "bufferbloat", Expectation, None, "= forward", Setter::Expect(|t| expect::parse(ExpectMetric::Bufferbloat, t)),
         "Which direction's queue adds a standing delay to the round trip, or `none`.", axis = false),
     key!(&[Expect], "idle_rtt", Expectation, None, "within 10% of 20ms", Setter::Expect(|t| expect::parse(ExpectMetric::IdleRtt, t)),
@@ -237,9 +276,21 @@ pub const KEYS: &[Key] = &[
 ];
 
 impl Key {
-    /// The key called `name` in `section`.
+    /// The key called `name` in `section`; that of a `[[path.change]]` with its number (`change.0.rate`) or without.
     pub fn find(section: Section, name: &str) -> Option<&'static Self> {
-        Self::of(section).find(|key| key.name == name || (key.name == SYSCTL && name.starts_with(SYSCTL)))
+        let is_change = |key: &Self| {
+            let of_change = numbered_change(name).map(|(_, key)| key);
+            of_change.is_some() && key.name.strip_prefix(CHANGE) == of_change
+        };
+        Self::of(section).find(|key| {
+            key.name == name || (key.name == SYSCTL && name.starts_with(SYSCTL)) || is_change(key)
+        })
+    }
+
+    /// The names of the keys of a table in `section`, e.g. of `policer`: `rate`, `burst`.
+    pub(super) fn of_table(section: Section, table: &str) -> Vec<&'static str> {
+        let name = |key: &'static Self| key.name.strip_prefix(table)?.strip_prefix('.');
+        Self::of(section).filter_map(name).collect()
     }
 
     /// The keys of a section, in the order of the table.

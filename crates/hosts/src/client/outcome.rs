@@ -12,6 +12,7 @@ use pipefill_core::problem::Problem;
 use pipefill_core::record::{Instrument, Invalid, Observed, Process, TcpSample, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::one_end::why_invalid;
+use pipefill_lab::sysctl::buffer_limits;
 use pipefill_remote::far_end::{FarEnd, FarStream, FarTests};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
 use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
@@ -182,7 +183,10 @@ impl Told {
             let [local, remote] = self.addresses[index];
             let congestion_control = end.transfer.congestion_control(index).unwrap_or_default();
             let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
-            let observed = observed((local, remote), Some(process), offered);
+            let observed = Observed {
+                local_buffers: buffer_limits(None),
+                ..observed((local, remote), Some(process), offered)
+            };
             let sender_samples = Vec::new();
             KeptConnection {
                 observed,

@@ -5,6 +5,7 @@ use super::failed;
 use super::flow::{ConnectedFlow, Finals, Span, Stops};
 use crate::bare_timer;
 use crate::cpu_use::CpuMeter;
+use crate::data_path::PathState;
 use crate::lateness::LatenessMeter;
 use crate::rows::{self, Rows};
 use crate::telemetry::{StreamProbe, Telemetry, sample_tcp};
@@ -66,6 +67,7 @@ impl Traffic<'_> {
     pub(super) fn run(&self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<TrafficOutcome, Problem> {
         let clock = self.stage.clock;
         let zero = clock.now().after(LEAD);
+        PathState::begin([&self.stage.forward, &self.stage.reverse], zero);
         let stops = Stops::default();
         self.watch_states(zero);
         let cpu_meter = CpuMeter::start(clock);

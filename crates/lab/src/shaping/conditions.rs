@@ -66,6 +66,7 @@ impl Conditions {
             );
         }
         let forward = &path.forward;
+        refuse_hazards(forward)?;
         let delays = DirectionSpec { bottleneck: None, ..forward.clone() };
         let needs_netem = !delays.is_empty() || !path.rtt().is_zero();
         let netem = needs_netem.then(|| netem(path, seed)).transpose()?;
@@ -80,6 +81,22 @@ impl Conditions {
     /// (`tbf_segment()`).
     pub(super) fn cutter(mtu: u32) -> Vec<u8> {
         tbf_options(NO_LIMIT, 0, u64::from(u32::MAX), u64::from(mtu) + HEADER)
+    }
+}
+
+/// What is only in the lab's own path.
+fn refuse_hazards(forward: &DirectionSpec) -> Result<(), String> {
+    let keys = [
+        ("mark", !forward.mark.is_none()),
+        ("policer", forward.policer.is_some()),
+        ("inner_mtu", forward.inner_mtu.is_some()),
+        ("change", !forward.changes.is_empty()),
+    ];
+    match keys.into_iter().find(|(_, is_asked)| *is_asked) {
+        Some((key, _)) => {
+            Err(format!("path.{key}: netem and tbf can't do it (leave it out, or run it with --on lab)"))
+        }
+        None => Ok(()),
     }
 }
 

@@ -22,9 +22,11 @@ impl Outcome {
     }
 }
 
-/// The forward direction of `spec`.
+/// The forward direction of `spec`, whose traffic begins at 0.
 pub(crate) fn forward(spec: &DirectionSpec, seed: u64) -> OneWay<usize> {
-    OneWay::new(spec, RTT, "forward", Seed::new(seed))
+    let mut path = OneWay::new(spec, RTT, "forward", Seed::new(seed));
+    path.begin(Time::ZERO);
+    path
 }
 
 /// Offers everything, asking at every due instant. Checks at every one that nothing was created or lost unaccounted.

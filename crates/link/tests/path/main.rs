@@ -1,6 +1,7 @@
 //! The laws of a path: what has to hold for every specification, every traffic and every driver.
 
 mod chance;
+mod changes;
 mod drive;
 mod laws;
 mod oracle;

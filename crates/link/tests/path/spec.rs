@@ -55,6 +55,7 @@ pub(crate) fn any_direction() -> impl Strategy<Value = DirectionSpec> {
             duplicate,
             reorder,
             bottleneck,
+            ..DirectionSpec::EMPTY
         }
     })
 }

@@ -123,7 +123,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
-        lines.extend(section("What limited it when", &timeline::drawing(&alone, style)));
+        lines.extend(section("What limited it when", &timeline::drawing(&alone, &diagnosis.events, style)));
         lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }

@@ -1,9 +1,11 @@
 //! The timeline of causes as one line a stream: a letter for what held most of the time of each column.
 
+use crate::band::{BandAxis, event_mark, event_sentence, holder};
 use crate::cause::{self, Cause, letter, meaning};
 use crate::quantity;
 use crate::table::Style;
 use pipefill_analysis::judge::{HeldTime, Span};
+use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
@@ -13,38 +15,39 @@ const WIDEST: u16 = 60;
 const MARGINS: u16 = 18;
 /// Streams that are drawn; more tell nothing new.
 const STREAMS: usize = 16;
+/// Events that have a line.
+const EVENTS: usize = 8;
 /// A holder of a smaller part of the time has no line.
 const LEAST_SHOWN: f64 = 0.005;
 /// Where nothing was judged.
 const NOTHING: char = '·';
 
-/// The band of every stream, its axis and its legend.
-pub(super) fn drawing(timeline: &[Span], style: Style) -> Vec<String> {
-    let (Some(from), Some(to)) =
-        (timeline.iter().map(|span| span.from_us).min(), timeline.iter().map(|span| span.to_us).max())
-    else {
-        return Vec::new();
-    };
+/// The band of every stream, the marks of `events` below them, the axis and the legend.
+pub(super) fn drawing(timeline: &[Span], events: &[FlowEvent], style: Style) -> Vec<String> {
     let columns = usize::from(WIDEST.min(style.width.saturating_sub(MARGINS)).max(10));
+    let Some(axis) = BandAxis::of(timeline.iter(), columns) else { return Vec::new() };
     let mut streams: BTreeMap<u32, Vec<&Span>> = BTreeMap::new();
     for span in timeline {
         streams.entry(span.stream).or_default().push(span);
     }
-    let mut lines: Vec<String> = streams
-        .iter()
-        .take(STREAMS)
-        .map(|(stream, spans)| {
-            let causes = (0..columns).map(|column| {
-                longest(spans, edge(from, to, columns, column), edge(from, to, columns, column + 1))
-            });
-            format!("stream {stream:<3} {}", drawn(&causes.collect::<Vec<_>>(), style))
-        })
-        .collect();
+    let band = |(stream, spans): (&u32, &Vec<&Span>)| {
+        format!("stream {stream:<3} {}", drawn(&axis.holders(spans), style))
+    };
+    let mut lines: Vec<String> = streams.iter().take(STREAMS).map(band).collect();
     if streams.len() > STREAMS {
         lines.push(format!("and {} more streams", streams.len() - STREAMS));
     }
-    lines.push(axis(from, to, columns));
+    let marks = axis.marks(events);
+    lines.extend((!marks.is_empty()).then(|| format!("           {marks}")));
+    lines.push(labels(&axis));
     lines.extend(legend(timeline, style));
+    let shown = events.iter().take(EVENTS);
+    lines.extend(shown.map(|event| {
+        format!("           {}  {}", event_mark(event.kind), event_sentence(event, axis.from_us))
+    }));
+    if events.len() > EVENTS {
+        lines.push(format!("           and {} more events", events.len() - EVENTS));
+    }
     lines
 }
 
@@ -54,11 +57,6 @@ pub(super) fn painted(text: &str, limit: LimitedBy, style: Style) -> String {
         return text.to_owned();
     }
     format!("\x1b[{}m{text}\x1b[0m", cause::colour(limit))
-}
-
-/// Records of 0.1.0 have the causes of congestion windows alone.
-fn cause_of(span: &Span) -> Cause {
-    (span.limited_by, span.cause.or(span.cwnd_cause.map(Into::into)))
 }
 
 /// The ledger of a flow: a bar of its whole time, and a line for each holder, the longest first.
@@ -86,23 +84,6 @@ pub(super) fn ledger(time: &[HeldTime], style: Style) -> Vec<String> {
     std::iter::once(bar).chain(time.iter().filter(shown).map(line)).collect()
 }
 
-fn edge(from: u64, to: u64, columns: usize, column: usize) -> u64 {
-    let part = u128::from(to.saturating_sub(from)) * column as u128 / columns as u128;
-    from + u64::try_from(part).unwrap_or(u64::MAX)
-}
-
-/// The cause that stood longest between two instants; of a run shorter than its columns, whatever stood there.
-fn longest(spans: &[&Span], from: u64, to: u64) -> Option<Cause> {
-    let mut times: BTreeMap<Cause, u64> = BTreeMap::new();
-    for span in spans {
-        let shared = span.to_us.min(to).saturating_sub(span.from_us.max(from));
-        if shared > 0 {
-            *times.entry(cause_of(span)).or_default() += shared;
-        }
-    }
-    times.into_iter().max_by_key(|&(_, time)| time).map(|(cause, _)| cause)
-}
-
 /// Neighbours of one colour are painted at once.
 fn drawn(causes: &[Option<Cause>], style: Style) -> String {
     let colour = |cause: &Option<Cause>| cause.map(|(limit, _)| limit);
@@ -114,16 +95,16 @@ fn drawn(causes: &[Option<Cause>], style: Style) -> String {
     .collect()
 }
 
-fn axis(from: u64, to: u64, columns: usize) -> String {
+fn labels(axis: &BandAxis) -> String {
     let instant = |us: u64| if us == 0 { "0 s".to_owned() } else { quantity::duration(us) };
-    let (left, right) = (instant(from), instant(to));
-    let gap = columns.saturating_sub(left.chars().count() + right.chars().count()).max(1);
+    let (left, right) = (instant(axis.from_us), instant(axis.to_us));
+    let gap = axis.columns.saturating_sub(left.chars().count() + right.chars().count()).max(1);
     format!("           {left}{}{right}", " ".repeat(gap))
 }
 
 /// Of what occurs, in the order of the causes.
 fn legend(timeline: &[Span], style: Style) -> Vec<String> {
-    let causes: std::collections::BTreeSet<Cause> = timeline.iter().map(cause_of).collect();
+    let causes: std::collections::BTreeSet<Cause> = timeline.iter().map(holder).collect();
     let entry = |&cause: &Cause| {
         format!("           {}  {}", painted(&letter(cause).to_string(), cause.0, style), meaning(cause))
     };
@@ -133,6 +114,7 @@ fn legend(timeline: &[Span], style: Style) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::flow_event::FlowEventKind;
     use pipefill_core::limit;
 
     fn span(stream: u32, from_us: u64, to_us: u64, limited_by: LimitedBy) -> Span {
@@ -142,7 +124,7 @@ mod tests {
     #[test]
     fn each_column_shows_what_stood_longest() {
         let spans = [span(0, 0, 260_000, LimitedBy::Cwnd), span(0, 260_000, 1_000_000, LimitedBy::Path)];
-        let lines = drawing(&spans, Style { width: 28, colour: false });
+        let lines = drawing(&spans, &[], Style { width: 28, colour: false });
         assert_eq!(lines[0], "stream 0   ccc#######");
         assert_eq!(lines[1], "           0 s 1.00 s");
         assert_eq!(lines.len(), 4, "{lines:?}");
@@ -151,9 +133,9 @@ mod tests {
     #[test]
     fn a_gap_is_no_cause_and_a_colour_has_its_letter() {
         let spans = [span(0, 0, 500_000, LimitedBy::Rwnd), span(1, 500_000, 1_000_000, LimitedBy::App)];
-        let plain = drawing(&spans, Style { width: 28, colour: false });
+        let plain = drawing(&spans, &[], Style { width: 28, colour: false });
         assert_eq!(plain[..2], ["stream 0   WWWWW·····", "stream 1   ·····AAAAA"]);
-        let coloured = drawing(&spans, Style { width: 28, colour: true });
+        let coloured = drawing(&spans, &[], Style { width: 28, colour: true });
         assert_eq!(coloured[0], "stream 0   \x1b[34mWWWWW\x1b[0m·····");
     }
 
@@ -177,7 +159,19 @@ mod tests {
     }
 
     #[test]
+    fn events_have_marks_and_lines() {
+        let spans = [span(0, 0, 1_000_000, LimitedBy::Cwnd)];
+        let kind = FlowEventKind::Timeout;
+        let event = FlowEvent { kind, from_us: 500_000, to_us: 500_000, count: 1 };
+        let lines = drawing(&spans, &[event], Style { width: 28, colour: false });
+        assert_eq!(lines[1], "                !");
+        assert_eq!(lines.last().unwrap(), "           !  the retransmission timer ran out, at 500 ms");
+        let many = drawing(&spans, &[event; 20], Style { width: 28, colour: false });
+        assert_eq!(many.last().unwrap(), "           and 12 more events");
+    }
+
+    #[test]
     fn nothing_judged_is_no_band() {
-        assert!(drawing(&[], Style::default()).is_empty());
+        assert!(drawing(&[], &[], Style::default()).is_empty());
     }
 }

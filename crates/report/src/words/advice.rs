@@ -12,12 +12,12 @@ use pipefill_core::cell::Direction;
 /// Composes what `advice` says; what has its words keeps them.
 pub(super) fn complete(advice: &mut Advice) {
     let Some(Proposal { changes, reason, hosts, stacks }) = advice.proposal.take() else { return };
-    let stack = |change: &Change| stacks.of(change.target, change.setting == Setting::WindowScaling);
+    let stack = |change: &Change| stacks.of(change.end(), change.setting == Setting::WindowScaling);
     let parts: Vec<String> = changes
         .iter()
         .map(|change| {
             match stack(change) {
-                HostStack::Other => any_stack::in_words(change, host(change.target, hosts)),
+                HostStack::Other => any_stack::in_words(change, host(change.end(), hosts)),
                 HostStack::Linux | HostStack::Unknown => None,
             }
             .unwrap_or_else(|| in_words(change, hosts))
@@ -48,11 +48,17 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
     if let HostNames::Scenario(_) = hosts {
         return format!("{}={value}", change.key);
     }
-    let (name, host) = (change.setting.name(), host(change.target, hosts));
+    let (name, host) = (change.setting.name(), host(change.end(), hosts));
     match change.setting {
         Setting::Parallel(_) => format!("{value} connections at once"),
         Setting::Outstanding(_) => format!("{value} requests at once"),
         Setting::ApplicationWindow(size) => format!("an application window of {}", bytes(size)),
+        Setting::NoRcvbuf | Setting::NoSndbuf => format!("no {name} in the program {host}"),
+        Setting::ReceiveBuffer(size) | Setting::SendBuffer(size) => {
+            format!("a {name} of at least {} {host}", bytes(size))
+        }
+        Setting::TcpRmemMaximum(size) => format!("a maximum of {name} of at least {size} {host}"),
+        Setting::RmemMax(_) => format!("{name} = {value} {host}, or no SO_RCVBUF in the program"),
         Setting::NoDelay => format!("{name} {host}, or one write for all"),
         Setting::QuickAck => format!("{name} {host}, or larger writes"),
         Setting::Duration(_) => format!("a transfer of {value} and more"),
@@ -60,7 +66,11 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::DelayLimit(_) => format!("{name} of {value} on the path"),
         Setting::Bbr => format!("congestion control {value} {host}"),
         Setting::WindowScaling => format!("{name} = {value} on both hosts"),
-        Setting::TcpRmem(_) | Setting::TcpWmem(_) | Setting::ReceiveAutotuning => {
+        Setting::TcpRmem(_)
+        | Setting::TcpWmem(_)
+        | Setting::ReceiveAutotuning
+        | Setting::MtuProbing
+        | Setting::KeepCwndAfterIdle => {
             format!("{name} = {value} {host}")
         }
         _ => format!("{name} of {value} {host}"),
@@ -69,7 +79,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
 
 /// The line for a real machine; what follows `#` says which.
 fn command(change: &Change, hosts: HostNames) -> Option<String> {
-    let host = host(change.target, hosts);
+    let host = host(change.end(), hosts);
     let is_observed = matches!(hosts, HostNames::Observed(_));
     let note = |of_scenario: &'static str| if is_observed { host } else { of_scenario };
     let sysctl = |value: &str, note: &str| format!("sysctl -w {}={value}    # {note}", change.setting.name());
@@ -79,8 +89,10 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::TcpRmem([least, initial, maximum]) | Setting::TcpWmem([least, initial, maximum]) => {
             sysctl(&format!("'{least} {initial} {maximum}'"), host)
         }
+        Setting::RmemMax(size) => sysctl(&size.to_string(), host),
         Setting::WindowScaling => sysctl("1", "both ends"),
-        Setting::ReceiveAutotuning => sysctl("1", host),
+        Setting::ReceiveAutotuning | Setting::MtuProbing => sysctl("1", host),
+        Setting::KeepCwndAfterIdle => sysctl("0", host),
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
         Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
         Setting::Sndbuf(size) => option(size, note("needs wmem_max")),
@@ -98,6 +110,11 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         | Setting::Outstanding(_)
         | Setting::ApplicationWindow(_)
         | Setting::Duration(_)
+        | Setting::NoRcvbuf
+        | Setting::NoSndbuf
+        | Setting::ReceiveBuffer(_)
+        | Setting::SendBuffer(_)
+        | Setting::TcpRmemMaximum(_)
         | Setting::TestBuffers(_) => return None,
     })
 }
@@ -134,7 +151,7 @@ fn why(reason: Reason) -> String {
         }
         Reason::ApplicationWindow { bytes: size, tenfold_bps } => {
             return format!(
-                "the application lets {} out and waits; ten times as much gives {}",
+                "the application lets {} out and waits, by a window or by requests; ten times as much gives {}",
                 bytes(size),
                 rate(tenfold_bps)
             );
@@ -145,11 +162,43 @@ fn why(reason: Reason) -> String {
                 duration(held_us)
             );
         }
+        Reason::BufferHasUnknownOwner { bytes: size } => {
+            return format!(
+                "{} have to be in flight; `ss -tm` on that host shows whether the program has set the buffer (then no sysctl changes it) or the \
+                 maximum of tcp_rmem or tcp_wmem bounds it",
+                bytes(size)
+            );
+        }
+        Reason::SlowStartAfterIdle { before_bytes } => {
+            let before = before_bytes.map_or_else(String::new, |cwnd| format!(", which was {}", bytes(cwnd)));
+            return format!(
+                "after an idle time longer than its retransmission timeout the sender gives up its congestion window{before}"
+            );
+        }
         Reason::SlowStart(startup) => {
             return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
         }
+        Reason::ProgramSetsBuffer => {
+            "a buffer that the program sets does not grow, and no sysctl makes it larger; the kernel sizes the buffers of programs that set none"
+        }
+        Reason::ProgramsBufferIsCapped => {
+            "the program asks for more than net.core.rmem_max allows, and a buffer that a program sets does not grow"
+        }
+        Reason::WindowIsUnscaled => {
+            "the window is 65,535 bytes, the largest without window scaling: it is off at one end, or a middlebox removes the option from the SYN"
+        }
+        Reason::BufferStillGrows => {
+            "the receive buffer still grows by itself; a larger initial value begins higher, and a longer transfer needs no change"
+        }
         Reason::DatagramsAreDropped => {
             "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
+        }
+        Reason::NobodyAnswers => {
+            "nothing comes back: is the other end up, is there a route, does a firewall drop it?"
+        }
+        Reason::LinkDropsLargePackets => {
+            "the sender then tries smaller segments by itself; better: let ICMP through (fragmentation needed), clamp the MSS at the tunnel \
+             (nft add rule … tcp flags syn tcp option maxseg size set rt mtu), or lower the MTU of the interface"
         }
         Reason::PathIsFull => "the pipe is full; only a faster path helps",
         Reason::ApplicationOffersNoMore => "the application offers no more; the network is not the limit",
@@ -182,6 +231,10 @@ fn why(reason: Reason) -> String {
         Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
         Reason::BbrNeedsFewAcks => "it keeps its rate where few ACKs come",
         Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
+        Reason::MarksCutTheWindow => {
+            "an AQM on the path marks packets instead of dropping them: its queue is full, or its target is too low"
+        }
+        Reason::BbrIgnoresMarks => "it does not answer to CE marks",
         Reason::BbrMeasuresTheRate => "it measures the path's rate instead of growing towards it",
         Reason::BbrKeepsOneBdp => "it keeps what is in flight near one BDP, whatever the queue holds",
         Reason::StreamsRecoverAlone => "each stream recovers on its own, and a loss cuts only one of them",

@@ -34,6 +34,7 @@ pub(super) const fn name(metric: ExpectMetric) -> (&'static str, &'static str) {
         ExpectMetric::PingDoubled => ("twice the ping's window / RTT", "ping.doubled_bps"),
         ExpectMetric::PingLaw => ("window / fitted base RTT", "ping.law_bps"),
         ExpectMetric::LimitedBy => ("limited by", "limited_by"),
+        ExpectMetric::Cause => ("cause", "cause"),
         ExpectMetric::CwndCause => ("cwnd because of", "cwnd_cause"),
         ExpectMetric::AlsoLimitedBy => ("also limited by", "a second cause"),
         ExpectMetric::Flows => ("limits of the flows", "flows"),

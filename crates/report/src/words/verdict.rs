@@ -4,7 +4,7 @@
 
 use super::waits::{Waited, rest_by_cause, waited, while_active};
 use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
-use crate::quantity::{Kind, bytes, duration, percent, rate};
+use crate::quantity::{Kind, bytes, counted, duration, percent, rate};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
@@ -12,7 +12,7 @@ use pipefill_analysis::findings::verdict::{
 use pipefill_analysis::infer::{KnownWay, SharedBottleneck};
 use pipefill_analysis::judge::{Diagnosis, FULL, Figures};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, LimitedBy};
 
 /// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
 const NEARLY_ALL: f64 = 0.95;
@@ -45,6 +45,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         _ if let Some(Waited { because, .. }) = &waited => {
             format!("{because}; {} were measured", rate(judged.goodput_bps))
         }
+        LimitedBy::App if diagnosis.cause == Some(Cause::Window) => application_window(figures, &measured),
         limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
@@ -53,7 +54,6 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
         LimitedBy::Cwnd => cwnd(judged, &measured),
         LimitedBy::Pacing => pacing(judged),
-        LimitedBy::App if diagnosis.cause == Some(Cause::Window) => application_window(figures, &measured),
         LimitedBy::App => app(judged),
         LimitedBy::Receiver => receiver(judged),
         LimitedBy::Cpu => cpu(judged),
@@ -256,7 +256,7 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
         return measured.text.clone();
     };
     let each = measured.bps as f64 * rtt_us as f64 / 8e6;
-    let known = figures.flight_bytes.and_then(known_window).unwrap_or("");
+    let known = figures.flight_bytes.and_then(known_window).unwrap_or_default();
     let allowed = figures.rwnd_bytes.into_iter().chain(figures.cwnd_bytes).min();
     let allows = allowed.map_or_else(String::new, |window| format!("; TCP would allow {}", bytes(window)));
     format!(
@@ -268,14 +268,13 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
     )
 }
 
-/// Windows of applications by their size: `CHAN_SES_WINDOW_DEFAULT` of OpenSSH, and the initial window of HTTP/2 (RFC 9113, 6.9.2).
-fn known_window(most_out: u64) -> Option<&'static str> {
-    let known =
-        [(2 << 20, ", the size of an OpenSSH channel window"), (65_535, ", the size of an HTTP/2 window")];
-    known
-        .into_iter()
-        .find(|&(size, _): &(u64, _)| most_out.abs_diff(size) <= size / 10)
-        .map(|(_, words)| words)
+/// Windows of applications by their size: `CHAN_SES_WINDOW_DEFAULT` of OpenSSH, and the initial window of HTTP/2 (RFC 9113, 6.9.2). What is out at
+/// most is the window and its framing, of which samples may miss a part.
+fn known_window(most_out: u64) -> Option<String> {
+    let known = [(2 << 20, "an OpenSSH channel window"), (65_535, "an HTTP/2 window")];
+    let is_its = |&(size, _): &(u64, _)| (size - size / 20..=size + size / 10).contains(&most_out);
+    let (_, name) = known.into_iter().find(is_its)?;
+    Some(format!("; at most {} are out, the size of {name}", bytes(most_out)))
 }
 
 fn cpu(judged: &JudgedFlow) -> String {
@@ -359,10 +358,10 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
     let figures = &judged.diagnosis.figures;
     let (measured_bps, measured) = (measured.bps, in_flight(figures, measured));
     let lost = percent(figures.loss_share.unwrap_or(0.0));
-    match judged.diagnosis.cwnd_cause {
+    match judged.diagnosis.cause {
         // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
-        Some(CwndCause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
-        Some(CwndCause::RandomLoss) => {
+        Some(Cause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
+        Some(Cause::RandomLoss) => {
             let theory = judged
                 .response_bps()
                 .filter(|&bps| measured_bps as f64 <= ABOVE_THEORY * bps as f64)
@@ -372,10 +371,10 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
                 .map_or_else(String::new, |share| format!("; {} were lost by chance", percent(share)));
             format!("{measured}; {lost} of the segments were sent again{by_chance}{theory}")
         }
-        Some(CwndCause::Policer) => {
+        Some(Cause::Policer) => {
             format!("{measured}; {lost} of the segments were sent again{}", policer(judged))
         }
-        Some(CwndCause::Reordering) => {
+        Some(Cause::Reordering) => {
             let again = match figures.spurious_share.filter(|&share| share > 0.0) {
                 Some(share) => format!(
                     "{lost} of the segments were sent again, {} of these without need",
@@ -385,17 +384,27 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
             };
             format!("{measured}; {again}: they came in another order, and were taken for lost")
         }
-        Some(CwndCause::AckPath) => format!("{measured}; {}", ack_path(figures)),
-        Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),
-        Some(CwndCause::HystartExit) => {
+        Some(Cause::AckPath) => format!("{measured}; {}", ack_path(figures)),
+        Some(Cause::Startup) => format!("{measured}; the transfer ended before slow start did"),
+        Some(Cause::HystartExit) => {
             format!(
                 "{measured}; slow start ended below the BDP, and growth from there takes many round trips"
             )
         }
-        Some(CwndCause::Growth) => {
+        Some(Cause::Growth) => {
             format!("{measured}; the last loss is long ago, and the window has not recovered yet")
         }
-        None => format!("{measured}; nothing that was recorded tells why it was no larger"),
+        Some(Cause::Ecn) => {
+            let acks = counted(figures.ce_segments.unwrap_or(0), "ACK(s)");
+            format!("{measured}; {acks} with CE marks cut it, and {lost} of the segments were sent again")
+        }
+        Some(Cause::IdleRestart) => {
+            let before = figures
+                .cwnd_before_idle_bytes
+                .map_or_else(String::new, |cwnd| format!(", although it was {} before", bytes(cwnd)));
+            format!("{measured}; after each idle time it starts again with slow start{before}")
+        }
+        _ => format!("{measured}; nothing that was recorded tells why it was no larger"),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The sentence on a direction that mostly waits, with the times that add up to its own.
 
 use super::{ALSO, the_rest};
-use crate::quantity::{Kind, duration, percent};
+use crate::quantity::{Kind, bytes, duration, percent};
 use pipefill_analysis::judge::Diagnosis;
 use pipefill_core::limit::{Cause, LimitedBy};
+use pipefill_core::record::Waits;
 
 /// A wait that packets show, where that holds most of the time.
 pub(super) struct Waited {
@@ -15,7 +16,9 @@ pub(super) struct Waited {
 
 /// Why the holder of most of the time holds it; `None` where that is no wait.
 pub(super) fn waited(diagnosis: &Diagnosis) -> Option<Waited> {
-    let waits = diagnosis.figures.waits?;
+    // A socket shows these by its timer.
+    let is_by_timer = matches!(diagnosis.cause, Some(Cause::Silence | Cause::Mtu));
+    let waits = diagnosis.figures.waits.or(is_by_timer.then(Waits::default))?;
     let span_us: u64 = diagnosis.time.iter().map(|held| held.us).sum();
     let its = |held: &&pipefill_analysis::judge::HeldTime| {
         held.limited_by == diagnosis.limited_by && held.cause == diagnosis.cause
@@ -55,6 +58,14 @@ pub(super) fn waited(diagnosis: &Diagnosis) -> Option<Waited> {
         (LimitedBy::Path, Cause::Silence) => {
             format!(
                 "for {part} data was sent again and nothing came back; is the other end up, and is there a route?"
+            )
+        }
+        (LimitedBy::Path, Cause::Mtu) => {
+            let segment =
+                diagnosis.figures.mss_bytes.map_or_else(String::new, |size| format!(" ({})", bytes(size)));
+            format!(
+                "for {part} full-size segments{segment} were sent again and never acknowledged, although smaller ones were: a link on the \
+                 way carries smaller packets only, and drops what is larger without an ICMP message"
             )
         }
         _ => return None,

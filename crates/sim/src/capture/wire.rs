@@ -3,7 +3,9 @@
 //! The simulator numbers bytes from 0, tells windows in bytes and starts its timestamps at 0. Here every end has an initial sequence
 //! number, an offset of its timestamps (`tp->tsoffset`) and an IPv4 identification to start from, drawn from the seed.
 
-use crate::segment::{Body, Header, Identity, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX};
+use crate::segment::{
+    Body, Header, Identity, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX, ecn,
+};
 use pipefill_capture::write::{End, Headers, MOST_SACKS, Piece, Tcp, flag};
 use pipefill_core::address::{self, RECEIVER_MAC, SENDER_MAC};
 use pipefill_core::cell::{Direction, PathSpec, PingSpec};
@@ -113,8 +115,11 @@ impl Wire {
             }
             (Body::Datagram { len, .. }, _) => Headers::udp(ends, segment.id, *len),
             (body, Kind::Tcp(tcp)) => {
-                let payload = if let Body::Data(data) = body { data.len } else { 0 };
-                Headers::tcp(ends, segment.id, &self.tcp(tcp, body, from), payload)
+                let (payload, field) = match body {
+                    Body::Data(data) => (data.len, data.header.ecn & ecn::FIELD),
+                    _ => (0, 0),
+                };
+                Headers::tcp(ends, segment.id, &self.tcp(tcp, body, from), payload).with_ecn(field)
             }
             // No stream has another kind of packets than its own.
             (_, Kind::Udp | Kind::Ping(..)) => Headers::udp(ends, segment.id, 0),
@@ -145,7 +150,7 @@ impl Wire {
             Tcp {
                 seq: sequence(header.seq),
                 ack: acknowledged(header.ack),
-                flags: flag::ACK | flags,
+                flags: flag::ACK | flags | ecn_flags(header),
                 window: (header.window >> scale.unwrap_or(0)).min(WINDOW_MAX) as u16,
                 timestamps: stamps(header.ts, header.ts_echo),
                 sacks: blocks,
@@ -155,14 +160,14 @@ impl Wire {
         };
         match body {
             Body::Syn { ts } => Tcp {
-                flags: flag::SYN,
+                flags: flag::SYN | if tcp.ecn[0] { flag::ECE | flag::CWR } else { 0 },
                 window: tcp.first_window,
                 timestamps: stamps(*ts, 0).map(|(value, _)| (value, 0)),
                 ..hello
             },
             Body::SynAck { window, ts, ts_echo } => Tcp {
                 ack: acknowledged(1),
-                flags: flag::SYN | flag::ACK,
+                flags: flag::SYN | flag::ACK | if tcp.ecn[1] { flag::ECE } else { 0 },
                 window: (*window).min(WINDOW_MAX) as u16,
                 timestamps: stamps(*ts, *ts_echo),
                 ..hello
@@ -173,6 +178,12 @@ impl Wire {
             Body::Datagram { .. } | Body::Fragment { .. } => Tcp::default(),
         }
     }
+}
+
+/// TCP's own bits of ECN.
+const fn ecn_flags(header: &Header) -> u8 {
+    let echo = if header.ecn & ecn::ECE != 0 { flag::ECE } else { 0 };
+    echo | if header.ecn & ecn::CWR != 0 { flag::CWR } else { 0 }
 }
 
 /// The fragment `index` of a datagram of `payload`; `None` where it is whole.

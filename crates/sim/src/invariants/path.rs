@@ -26,11 +26,17 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new(spec: &DirectionSpec, name: &'static str) -> Self {
         let is_fixed = spec.jitter.is_none() && spec.reorder.fraction() == 0.0;
+        let phases = spec.phases();
+        let shortest = phases.iter().map(|phase| phase.delay).min().unwrap_or_default();
+        // A bottleneck whose rate changes is held to its highest one.
+        let highest = phases.iter().filter_map(|phase| phase.rate).max();
+        let bottleneck = spec.bottleneck.clone().zip(highest);
+        let bottleneck = bottleneck.map(|(bottleneck, rate)| BottleneckSpec { rate, ..bottleneck });
         let burst = spec.bottleneck.as_ref().map_or(0, |bottleneck| bottleneck.burst.get());
         Self {
             name,
-            bottleneck: spec.bottleneck.clone(),
-            delay: if is_fixed { spec.delay } else { Duration::ZERO },
+            bottleneck,
+            delay: if is_fixed { shortest } else { Duration::ZERO },
             tokens: u128::from(burst) * TOKENS_PER_BYTE,
             last: Time::ZERO,
             delivered: Count::default(),

@@ -4,7 +4,7 @@ use super::rate::Gathered;
 use super::scoreboard::{Sent, mark};
 use super::sender::Sender;
 use crate::cc::AckSample;
-use crate::segment::Header;
+use crate::segment::{Header, ecn};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::Time;
 
@@ -23,10 +23,12 @@ pub(crate) mod flag {
     pub(crate) const MAYBE_DELAYED: u16 = 1024;
     /// `FLAG_DATA`: it carries payload.
     pub(crate) const DATA: u16 = 2048;
+    /// `FLAG_ECE`: it echoes a mark.
+    pub(crate) const ECE: u16 = 4096;
     /// The ACK is no duplicate.
     pub(crate) const NOT_DUP: u16 = DATA | WINDOW_UPDATE | DATA_ACKED;
     pub(crate) const FORWARD: u16 = DATA_ACKED | DATA_SACKED;
-    pub(crate) const ALERT: u16 = DATA_SACKED | DSACKING;
+    pub(crate) const ALERT: u16 = DATA_SACKED | DSACKING | ECE;
 }
 
 /// What is to be sent after an ACK.
@@ -116,6 +118,10 @@ impl Sender {
             sack_delivered: 0,
             resend: Resend::None,
         };
+        // `tcp_ecn_rcv_ecn_echo()`.
+        if received.ecn & ecn::ECE != 0 && self.ecn.is_on {
+            ack.flags |= flag::ECE;
+        }
         ack.gathered.sample.prior_in_flight = self.in_flight();
         let prior_highest = self.board.highest_sack(prior_una);
         let is_old = received.ack < prior_una;
@@ -169,6 +175,11 @@ impl Sender {
         let is_dubious =
             !ack.has(flag::NOT_DUP) || ack.has(flag::ALERT) || self.conn.ca_state != CaState::Open;
         if is_dubious {
+            if ack.has(flag::ECE) {
+                // `tcp_count_delivered()`.
+                let delivered = (self.conn.delivered - prior_delivered) as u32;
+                self.ecn.delivered_ce = self.ecn.delivered_ce.wrapping_add(delivered);
+            }
             self.alert(prior_una, ack);
         }
         if ack.has(flag::SET_TIMER) {

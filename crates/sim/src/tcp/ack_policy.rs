@@ -169,6 +169,7 @@ impl Receiver {
             ts: jiffies::stamp(now),
             ts_echo: self.ts_recent,
             sacks: self.reassembly.take_sacks(),
+            ecn: self.ecn.echo,
         };
         self.outbox.push((self.sent_before, header));
     }
@@ -177,6 +178,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn complete(&self, header: &mut Header) {
         (header.ack, header.window, header.ts_echo) = (self.rcv_wup, self.rcv_wnd, self.ts_recent);
+        header.ecn |= self.ecn.echo;
     }
 
     /// A segment leaves that acknowledges all that came, so that no other has to (`tcp_event_ack_sent()`).

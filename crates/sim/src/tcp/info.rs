@@ -41,6 +41,8 @@ impl Endpoint {
             rto_us: Some(narrow(sender.rtt.rto_ms * 1000)),
             backoff: Some(sender.backoff),
             pacing_rate_bps: Some(conn.pacing_rate).filter(|&r| r != u64::MAX).map(|r| r.saturating_mul(8)),
+            max_pacing_rate_bps: (conn.max_pacing_rate != u64::MAX)
+                .then(|| Some(conn.max_pacing_rate.saturating_mul(8))),
             delivery_rate_bps: Some(sender.rate.delivery_rate(conn.mss) * 8),
             delivery_app_limited: Some(sender.rate.is_app_limited()),
             bytes_sent: Some(totals.bytes_sent),
@@ -52,6 +54,10 @@ impl Endpoint {
             data_segs_out: Some(totals.data_segs_out),
             data_segs_in: Some(receiver.data_segs_in),
             delivered_segments: Some(narrow(conn.delivered)),
+            ecn_negotiated: sender.ecn.is_on.then_some(true),
+            ecn_seen: sender.ecn.is_on.then_some(receiver.ecn.is_seen),
+            delivered_ce_segments: sender.ecn.is_on.then_some(sender.ecn.delivered_ce),
+            received_ce_segments: sender.ecn.is_on.then_some(receiver.ecn.received_ce),
             dsack_dups: Some(totals.dsack_dups),
             reord_seen: Some(totals.reord_seen),
             rcv_ooo_segments: Some(receiver.rcv_ooo),
@@ -61,6 +67,10 @@ impl Endpoint {
             busy_us: Some(busy_us),
             rwnd_limited_us: Some(rwnd_limited_us),
             sndbuf_limited_us: Some(sndbuf_limited_us),
+            // What both ends agreed on: [`crate::stream::TcpStream::info`].
+            window_scaling: None,
+            rwnd_scale: None,
+            local_rwnd_scale: None,
         }
     }
 }

@@ -171,19 +171,20 @@ impl Sender {
             Sent { seq: self.snd_nxt, len, marks, xmit_us, delivered: 0, delivered_us: 0, first_tx_us: 0 };
         self.stamp(&mut segment);
         self.board.push(segment);
-        self.transmit(&segment);
+        let ecn = self.ecn_of_new_data();
+        self.transmit(&segment, ecn);
         self.snd_nxt = end;
         if len < self.conn.mss - self.sack_bytes {
             self.last_small = end;
         }
     }
 
-    /// Puts a segment on the wire.
-    fn transmit(&mut self, segment: &Sent) {
+    /// Puts a segment on the wire, with bits of ECN.
+    fn transmit(&mut self, segment: &Sent, ecn: u8) {
         self.totals.data_segs_out = self.totals.data_segs_out.wrapping_add(1);
         self.totals.bytes_sent += u64::from(segment.len);
         let push = segment.has(mark::PUSH);
-        let header = self.header(segment.seq);
+        let header = Header { ecn, ..self.header(segment.seq) };
         self.emit(Body::Data(Data { header, len: segment.len, push }));
     }
 
@@ -269,7 +270,8 @@ impl Sender {
         let mut segment = Sent { xmit_us, marks: segment.marks | marks, ..segment };
         self.stamp(&mut segment);
         self.board.renew(index, segment);
-        self.transmit(&segment);
+        // Never ECT (RFC 3168, section 6.1.5).
+        self.transmit(&segment, 0);
         self.totals.retransmits += 1;
         self.totals.bytes_retrans += u64::from(segment.len);
     }

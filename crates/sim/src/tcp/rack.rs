@@ -125,7 +125,7 @@ impl Sender {
         self.rack_detect_loss();
         if prior_in_flight != self.in_flight() {
             if self.conn.ca_state != CaState::Recovery {
-                self.enter_recovery();
+                self.enter_recovery(false);
                 if !self.cc.owns_cwnd() {
                     self.reduce_cwnd(1, self.board.lost - prior_lost, false);
                 }

@@ -1,6 +1,7 @@
 //! The receiving end of a connection: puts data in order, holds it until the application reads, and answers.
 
 use super::ack_policy::AckPolicy;
+use super::ecn::ReceiverEcn;
 use super::limits::FIRST_BYTE;
 use super::packet_memory;
 use super::reassembly::Reassembly;
@@ -46,6 +47,7 @@ pub(crate) struct Receiver {
     pub(crate) last_small: u32,
     pub(crate) tuning: Tuning,
     pub(crate) ack_policy: AckPolicy,
+    pub(crate) ecn: ReceiverEcn,
     pub(crate) reassembly: Reassembly,
     pub(crate) ts_recent: u32,
     /// Something came or was read since the window was told last.
@@ -86,6 +88,7 @@ impl Receiver {
             last_small: 0,
             tuning: Tuning::default(),
             ack_policy: AckPolicy::default(),
+            ecn: ReceiverEcn::default(),
             reassembly: Reassembly::default(),
             ts_recent: 0,
             has_news: true,
@@ -134,6 +137,9 @@ impl Receiver {
     pub(crate) fn queue(&mut self, now: Time, data: &Data, rtt: &Rtt) {
         let range = data.range();
         self.has_news = true;
+        if data.header.ecn != 0 || self.ecn.is_seen {
+            self.take_ecn(data);
+        }
         self.measure_rtt_by_echo(now, data.header.ts_echo, data.len);
         if range.end <= self.rcv_nxt {
             self.reassembly.report_duplicate(range);

@@ -11,6 +11,9 @@ use pipefill_core::tcp_info::CaState;
 impl Sender {
     /// `tcp_fastretrans_alert()`.
     pub(crate) fn alert(&mut self, prior_una: u64, ack: &mut Ack) {
+        if ack.has(flag::ECE) {
+            self.undo.prior_ssthresh = 0;
+        }
         if self.conn.ca_state == CaState::Open {
             self.undo.retrans_stamp = None;
         } else if self.snd_una >= self.high_seq {
@@ -22,14 +25,14 @@ impl Sender {
                     return;
                 }
                 if self.try_undo_dsack() {
-                    self.try_to_open();
+                    self.try_to_open(ack);
                 }
                 self.identify_loss(ack);
                 if self.conn.ca_state != CaState::Recovery {
                     if self.board.lost_out == 0 {
                         return;
                     }
-                    self.enter_recovery();
+                    self.enter_recovery(ack.has(flag::ECE));
                 }
             }
             CaState::Loss => {
@@ -38,7 +41,7 @@ impl Sender {
                 if self.conn.ca_state != CaState::Open && !ack.has(flag::LOST_RETRANS) {
                     return;
                 }
-                if !self.open_or_recover() {
+                if !self.open_or_recover(ack) {
                     return;
                 }
             }
@@ -47,7 +50,7 @@ impl Sender {
                     self.try_undo_dsack();
                 }
                 self.identify_loss(ack);
-                if !self.open_or_recover() {
+                if !self.open_or_recover(ack) {
                     return;
                 }
             }
@@ -55,12 +58,14 @@ impl Sender {
         ack.resend = Resend::Lost;
     }
 
-    /// `tcp_enter_recovery()`.
-    pub(crate) fn enter_recovery(&mut self) {
+    /// `tcp_enter_recovery()`: after a mark there is nothing to undo.
+    pub(crate) fn enter_recovery(&mut self, has_mark: bool) {
         self.undo.prior_ssthresh = 0;
         self.init_undo();
         if !self.is_reducing() {
-            self.undo.prior_ssthresh = self.current_ssthresh();
+            if !has_mark {
+                self.undo.prior_ssthresh = self.current_ssthresh();
+            }
             self.init_reduction();
         }
         self.set_ca_state(CaState::Recovery);
@@ -91,6 +96,7 @@ impl Sender {
         self.set_ca_state(CaState::Loss);
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = None;
+        self.queue_cwr();
         self.frto = is_new || self.timeouts > 0;
     }
 
@@ -159,19 +165,22 @@ impl Sender {
     }
 
     /// Enters recovery where something is lost; false where nothing is.
-    fn open_or_recover(&mut self) -> bool {
+    fn open_or_recover(&mut self, ack: &Ack) -> bool {
         if self.board.lost_out == 0 {
-            self.try_to_open();
+            self.try_to_open(ack);
             return false;
         }
-        self.enter_recovery();
+        self.enter_recovery(ack.has(flag::ECE));
         true
     }
 
     /// `tcp_try_to_open()`.
-    fn try_to_open(&mut self) {
+    fn try_to_open(&mut self, ack: &Ack) {
         if !self.board.any_retransmitted() {
             self.undo.retrans_stamp = None;
+        }
+        if ack.has(flag::ECE) {
+            self.enter_cwr();
         }
         if self.conn.ca_state != CaState::Cwr {
             self.try_keep_open();
@@ -237,7 +246,7 @@ impl Sender {
     }
 
     /// `tcp_init_cwnd_reduction()`.
-    fn init_reduction(&mut self) {
+    pub(super) fn init_reduction(&mut self) {
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = None;
         self.conn.cwnd_cnt = 0;
@@ -245,6 +254,7 @@ impl Sender {
         (self.prr_delivered, self.prr_out) = (0, 0);
         self.sync();
         self.conn.ssthresh = self.cc.ssthresh(&self.conn);
+        self.queue_cwr();
     }
 
     /// `tcp_end_cwnd_reduction()`.

@@ -2,6 +2,7 @@
 //!
 //! Segments lie in order of sequence; a second list keeps them in order of transmission (`tsorted_sent_queue`), for RACK.
 
+mod cut;
 mod recount;
 
 use std::collections::VecDeque;

@@ -3,6 +3,7 @@
 //! The mechanisms stand in modules of their own beside this one, each a part of this end.
 
 use super::chrono::Chrono;
+use super::ecn::SenderEcn;
 use super::limits::{FIRST_BYTE, INIT_CWND};
 use super::process::Process;
 use super::rack::Rack;
@@ -89,6 +90,7 @@ pub(crate) struct Sender {
     pub(crate) timers: Timers,
     pub(crate) chrono: Chrono,
     pub(crate) undo: Undo,
+    pub(crate) ecn: SenderEcn,
     pub(crate) usage: Usage,
     pub(crate) totals: Totals,
     pub(crate) now: Time,
@@ -147,6 +149,7 @@ impl Sender {
             timers: Timers::default(),
             chrono: Chrono::default(),
             undo: Undo::default(),
+            ecn: SenderEcn::new(host.ecn_agreed),
             usage: Usage::default(),
             totals: Totals::default(),
             now: Time::ZERO,

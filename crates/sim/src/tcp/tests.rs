@@ -57,8 +57,10 @@ impl Script {
             sacks.push(Range { start: place(from), end: place(to) });
         }
         let (ts, ts_echo) = (jiffies::stamp(self.now), jiffies::stamp(echoed));
-        self.sender
-            .on_ack(self.now, &Header { seq: FIRST_BYTE, ack: place(next), window, ts, ts_echo, sacks });
+        self.sender.on_ack(
+            self.now,
+            &Header { seq: FIRST_BYTE, ack: place(next), window, ts, ts_echo, sacks, ecn: 0 },
+        );
         self.left()
     }
 

@@ -88,7 +88,10 @@ impl Sender {
         if self.undo.prior_ssthresh > 0 {
             self.sync();
             self.conn.cwnd = self.cc.undo_cwnd(&self.conn);
-            self.conn.ssthresh = self.conn.ssthresh.max(self.undo.prior_ssthresh);
+            if self.undo.prior_ssthresh > self.conn.ssthresh {
+                self.conn.ssthresh = self.undo.prior_ssthresh;
+                self.withdraw_cwr();
+            }
         }
         self.usage.cwnd_stamp = self.now;
         self.undo.marker = None;

@@ -3,6 +3,7 @@
 mod chance;
 mod conversations;
 mod fuzz;
+mod hazards;
 mod invariants;
 mod limits;
 mod packet_sizes;

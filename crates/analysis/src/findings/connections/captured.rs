@@ -186,7 +186,7 @@ impl CapturedFlow {
             // The verdict is of a part, whose time is not that of the flow.
             (self.verdict.span_us, self.verdict.time) = (None, None);
         }
-        let is_silent = self.verdict.cause == Some(Cause::Silence);
+        let is_silent = matches!(self.verdict.cause, Some(Cause::Silence | Cause::Mtu));
         if self.missing.contains(&MissingPart::OtherDirection) && !is_silent {
             self.verdict = self.unknown_limit(OTHER_DIRECTION, VerdictReason::OneDirection);
             (self.in_flight_bytes, self.ledger) = (None, None);

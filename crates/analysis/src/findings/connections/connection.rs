@@ -282,6 +282,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     samples.sort_by_key(AnyRow::t_us);
     let family = family(&first.observed);
     let emulated = &first.observed.emulated;
+    let congestion_controls = [first.congestion_control.as_str(); 2];
     let unknown = KnownRun {
         plan: None,
         flows: &flows,
@@ -291,6 +292,8 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         drops: Default::default(),
         host_rate: None,
         writes_all: first.observed.writes_all,
+        limits: [first.observed.local_buffers, first.observed.remote_buffers],
+        congestion_controls,
     };
     let mut inference = Inference::new(&unknown, &STANDARD);
     samples.iter().for_each(|row| inference.take(row));
@@ -302,8 +305,14 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         delivery(row).iter().for_each(|delivery| condenser.take(delivery));
     }
     let (_, metrics, mut ledgers) = condenser.finish();
-    let congestion_controls = [first.congestion_control.as_str(); 2];
-    let run = RunFlows { repeat: 1, plan: None, path, congestion_controls, flows: &metrics };
+    let run = RunFlows {
+        repeat: 1,
+        plan: None,
+        path,
+        congestion_controls,
+        limits: unknown.limits,
+        flows: &metrics,
+    };
     let mut judged = flow_results(&flows, &[run]).into_iter().map(|flow| {
         let its = ledgers.extract_if(.., |ledger| ledger.flow() == flow.figures.flow).next();
         Judged { ledger: its, flow }

@@ -13,6 +13,7 @@ use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::BufferLimits;
 use std::collections::BTreeMap;
 
 /// The flows of one run, and what is known of them beside their figures.
@@ -26,6 +27,8 @@ pub struct RunFlows<'a> {
     pub path: KnownPath,
     /// Names of the congestion controls of the hosts that send forward and in reverse.
     pub congestion_controls: [&'a str; 2],
+    /// What the hosts that send forward and in reverse allow sockets to buffer.
+    pub limits: [Option<BufferLimits>; 2],
     /// Their figures.
     pub flows: &'a [FlowMetrics],
 }
@@ -43,6 +46,7 @@ impl<'a> RunFlows<'a> {
             ),
             congestion_controls: Direction::ALL
                 .map(|direction| spec.data_sender(direction).congestion_control.as_str()),
+            limits: run.limits,
             flows: &run.flows,
         }
     }
@@ -114,7 +118,7 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
     of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let RunFlows { plan, path, congestion_controls, .. } = one.run;
+    let RunFlows { plan, path, congestion_controls, limits, .. } = one.run;
     let of_host = congestion_controls[flow.direction.index()];
     let judged = JudgedFlow {
         plan: plan.cloned(),
@@ -122,6 +126,8 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         flows: plan.map_or_else(|| that_carry(flows, one.run.flows), |_| flows.to_vec()),
         flow: flow.clone(),
         congestion_control: flow.congestion_control.clone().unwrap_or_else(|| of_host.to_owned()),
+        sender_limits: limits[flow.direction.index()],
+        receiver_limits: limits[flow.direction.opposite().index()],
         // What limited when stays with its run.
         diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
         latency: one.flow.latency.clone(),

@@ -143,6 +143,33 @@ fn less_than_a_segment_that_waits_for_a_late_ack_is_held_by_nagle() {
     assert_shares(socket.waits(StreamEnd::Sender), [0.0, 0.0, 0.05, 0.0, 0.95], "40 of 44 ms");
 }
 
+/// Two segments, of which the second waits for the ACK of the first, and an answer: at 2 ms one sample has the ACK, the second segment, the answer and
+/// the next message. A server that answers after as long, of messages of one segment, delays no ACK.
+#[test]
+fn a_late_ack_is_seen_where_the_answer_follows_in_the_same_sample() {
+    let of = |rtt_us: u64, segments: u64| {
+        let mut socket = Socket { rtt_us, ..Socket::default() };
+        for at in (0..100).map(|message| message * (segments * rtt_us + 40_000)) {
+            let acked_us = at + rtt_us + 40_000;
+            socket.sent_us.extend([at, acked_us].into_iter().take(segments as usize));
+            socket.heard_us.push(at + segments * rtt_us + 40_000);
+            socket.busy_us.push((at, at + segments * rtt_us + 40_000));
+        }
+        let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD);
+        let last_us = socket.sent_us.iter().max().copied().unwrap_or(0);
+        (0..last_us / 10_000).for_each(|at| turns.see(&socket.at(at * 10_000)));
+        turns.finish();
+        turns.sums().delayed_ack_us as f64 / last_us as f64
+    };
+    for rtt_us in [2_000, 5_000, 30_000] {
+        let share = of(rtt_us, 2);
+        let expected = (rtt_us + 40_000) as f64 / (2 * rtt_us + 40_000) as f64;
+        assert!((share - expected).abs() < 0.1, "{rtt_us} µs: {share:.2}, not {expected:.2}");
+        let share = of(rtt_us, 1);
+        assert!(share < 0.01, "{rtt_us} µs, an answer: {share:.2}");
+    }
+}
+
 #[test]
 fn a_socket_without_the_ages_of_its_payload_shows_no_turns() {
     let [socket, _] = requests(30_000, 20_000, 0);

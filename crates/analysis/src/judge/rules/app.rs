@@ -5,6 +5,7 @@ use super::super::conditions::{
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
+use super::path::grows;
 use pipefill_core::record::Waiting;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
@@ -69,17 +70,25 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
     },
 };
 
-/// The same near the receiver, where what is out is not seen.
+/// The same near the receiver, where what is out is not seen. A send buffer is filled again whether or not this side speaks, a pacer sends evenly,
+/// and a congestion window still grows once the start is over.
 pub(super) const WINDOW_ARRIVES: Rule = Rule {
     id: RuleId::new("app.window.arrives"),
-    question: "Does the same arrive in each round trip, all that was written, while this side speaks in each?",
+    question: "Does the same arrive in each round trip once the start is over, all that was written or unevenly, while this side speaks in each?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
-        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        let Some(packets) = arrivals.packets else { return false };
+        let settled = arrivals.whole.settled;
         arrivals.spoken_in_round_trip.is_some_and(|spoken| trace.at_least(t.app_window_credits, spoken))
-            && arrivals.whole.settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
-            && trace.at_least(t.arrival_share, packets.dry_share)
+            && settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
+            && !grows(settled.growth, settled.is_disordered, t, trace)
+            && (trace.at_least(t.arrival_share, packets.dry_share)
+                || packets.steady.is_some_and(|rate| {
+                    trace.at_least(t.arrival_share, rate.share)
+                        && trace.above(t.arrival_even, rate.unevenness)
+                        && trace.at_most(t.arrival_flat_of_bursts, rate.rtt_risen)
+                }))
     },
 };
 
@@ -140,9 +149,10 @@ pub(super) const NOTHING_WAITS: Rule = Rule {
 };
 
 /// What is out stays the same in each round trip, and what the other side says lets the next out (`channel_check_window()` of OpenSSH, RFC 9113, 5.2).
+/// A write that a pacer spreads waits at some samples; the kernel flags the application if all of it has left within the round trip.
 pub(super) const WINDOW: Rule = Rule {
     id: RuleId::new("app.window"),
-    question: "Is the same out for five round trips, with room in both windows and nothing that waits, while the other side speaks in each?",
+    question: "Is the same out for five round trips, with room in both windows, while nothing waits or the kernel flags the application, and the other side speaks in each?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
@@ -155,7 +165,7 @@ pub(super) const WINDOW: Rule = Rule {
             && room(sender.rwnd_used, sender.rwnd)
             && sender.heard_in_round_trip.is_some_and(|heard| trace.at_least(t.app_window_credits, heard))
             && sender.unacked_spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
-            && !is_waiting(evidence, t, trace)
+            && (!is_waiting(evidence, t, trace) || sender.app_limited_share > 0.0)
     },
 };
 

@@ -110,6 +110,37 @@ fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
     })
 }
 
+pub(super) const MTU: Rule = Rule {
+    id: RuleId::new("path.mtu"),
+    question: "Is data outstanding, and does nothing come back for more than three timers, although segments below the full size were acknowledged before, and no full one ever?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence) && evidence.may_lose_full_segments,
+};
+
+/// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5).
+pub(super) const SILENCE_BY_TIMER: Rule = Rule {
+    id: RuleId::new("path.silence.by_timer"),
+    question: "Has the retransmission timer been doubled all the time for want of an answer, three times or more?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        sender.backoff_least.is_some_and(|doublings| trace.at_least(t.silent_timers, doublings.into()))
+    },
+};
+
+/// The same of a socket.
+pub(super) const MTU_BY_TIMER: Rule = Rule {
+    id: RuleId::new("path.mtu.by_timer"),
+    question: "Has the retransmission timer been doubled three times or more, and was less than one full-size segment ever acknowledged?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        (SILENCE_BY_TIMER.holds)(evidence, t, trace)
+            && (1..sender.mss).contains(&sender.acked_so_far)
+            && sender.unacked_least >= sender.mss
+    },
+};
+
 pub(super) const SILENCE: Rule = Rule {
     id: RuleId::new("path.silence"),
     question: "Is data outstanding, sent again, and does nothing come back for more than three timers?",

@@ -31,6 +31,21 @@ pub(super) const USED_UP: Rule = Rule {
     },
 };
 
+/// A pacer that limits always has something to send, and so has a window.
+pub(super) const EMPTIED_AND_REFILLED: Rule = Rule {
+    id: RuleId::new("sndbuf.emptied_and_refilled"),
+    question: "Is all that the send buffer holds sent at times, with room in both windows, although the buffer gets full and is never nearly empty?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        let Some((least, most)) = sender.sndbuf_least.zip(sender.sndbuf_used) else { return false };
+        is_waiting(evidence, t, trace)
+            && sender.unsent_share.is_some_and(|share| trace.at_most(t.always_waiting, share))
+            && trace.at_least(t.sndbuf_fullest, most)
+            && trace.at_least(t.sndbuf_emptiest, least)
+    },
+};
+
 /// Its writer waits for it, and not it for its writer.
 pub(super) const KEPT_FULL: Rule = Rule {
     id: RuleId::new("sndbuf.kept_full"),

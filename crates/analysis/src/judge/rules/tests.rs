@@ -11,7 +11,9 @@ use crate::infer::epochs::Epoch;
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
-use pipefill_core::evidence::{Evidence, SenderEvidence};
+use pipefill_core::evidence::{
+    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, SenderEvidence, Settled, SteadyRate,
+};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, CpuSample, Fact, LossKind, Manifest, Observed, PathFacts, Subject};
 use pipefill_core::tcp_info::TcpInfo;
@@ -227,6 +229,60 @@ fn a_path_without_a_rate_is_full_while_a_queue_that_drops_stands() {
 fn a_bucket_that_was_never_empty_makes_no_path_full() {
     let manifest = three_flows("burst = \"64MiB\"\n");
     assert!(!is_full(&manifest, &flowing(0, 100)));
+}
+
+/// The rule that decides about `evidence` of that second.
+fn rule_of(evidence: Evidence) -> &'static str {
+    let evidence = Evidence { from_us: SECOND.from_us, to_us: SECOND.to_us, ..evidence };
+    decide(&evidence, &STANDARD).expect("an end was seen").rule.id.as_str()
+}
+
+#[test]
+fn a_write_that_a_pacer_spreads_does_not_hide_a_window_of_the_application() {
+    let rule = |app_limited_share| {
+        let sender = SenderEvidence {
+            unacked_least: 20_000,
+            unacked_spread: Some(0.0),
+            heard_in_round_trip: Some(2.0),
+            unsent_share: Some(0.5),
+            app_limited_share,
+            ..idle()
+        };
+        rule_of(Evidence { sender: Some(sender), ..Evidence::default() })
+    };
+    assert_eq!(rule(1.0), "app.window");
+    assert_ne!(rule(0.0), "app.window", "more always waits");
+}
+
+#[test]
+fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
+    let rule = |spoken: f64, unevenness: f64, settled_growth: f64| {
+        let steady = SteadyRate { share: 0.7, unevenness, rtt_risen_most: 1.0, rtt_risen: 1.0 };
+        let growth = |times: f64| Growth { each: times.sqrt(), whole: times };
+        let settled = Settled { spread: Some(0.02), growth: growth(settled_growth), ..Settled::default() };
+        // The handshake of a program makes the first third slow.
+        let whole = ArrivalsOfAll {
+            segments: Some(1_000.0),
+            growth: growth(2.0),
+            settled,
+            ..ArrivalsOfAll::default()
+        };
+        let arrivals = Arrivals {
+            whole,
+            spoken_in_round_trip: Some(spoken),
+            packets: Some(ArrivingPackets { dry_share: 0.4, steady: Some(steady) }),
+            ..Arrivals::default()
+        };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(9.0, 0.4, 1.0), "app.window.arrives");
+    for (other, why) in [
+        (rule(0.1, 0.4, 1.0), "nobody asks for it"),
+        (rule(9.0, 0.1, 1.0), "as a pacer sends"),
+        (rule(9.0, 0.4, 1.5), "as a congestion window grows"),
+    ] {
+        assert_ne!(other, "app.window.arrives", "{why}");
+    }
 }
 
 #[test]

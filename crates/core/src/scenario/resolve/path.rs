@@ -2,7 +2,7 @@
 
 use super::super::bounds::SIZE_MAX;
 use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
-use super::Violations;
+use super::{Violations, hazards};
 use crate::cell::{
     BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
     PathSpec, WIRE_OVERHEAD,
@@ -28,7 +28,9 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
     let mtu = mtu(draft, violations);
     let frame = Bytes::new(u64::from(mtu) + 14);
     let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
-    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
+    let inner_mtu = hazards::inner_mtu(draft, mtu, violations);
+    let [forward_changes, reverse_changes] = hazards::changes(draft, violations);
+    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder, changes| DirectionSpec {
         delay,
         jitter: jitter(draft, way),
         delay_limit: delay_limit(way, prefix, rtt, frame, violations),
@@ -37,21 +39,23 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
         duplicate,
         reorder,
         bottleneck: bottleneck(way, prefix, rtt, [frame, overhead], violations),
+        mark: way.mark.clone().unwrap_or(LossSpec::None),
+        policer: hazards::policer(way, prefix, frame, violations),
+        inner_mtu: inner_mtu.clone(),
+        changes,
     };
     PathSpec {
-        forward: way(&draft.forward, "", forward_delay, duplicate, reorder),
-        reverse: way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO),
+        forward: way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes),
+        reverse: way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes),
         payload: draft.payload.unwrap_or_default(),
         family: draft.family.unwrap_or_default(),
         mtu,
     }
 }
 
-/// IPv6 needs links of 1280 bytes (RFC 8200, 5).
 fn mtu(draft: &PathDraft, violations: &mut Violations) -> u16 {
-    const IPV6_LEAST: u16 = 1280;
     let mtu = draft.mtu.and_then(|mtu| u16::try_from(mtu).ok()).unwrap_or(ETHERNET_MTU);
-    if draft.family == Some(Family::Ipv6) && mtu < IPV6_LEAST {
+    if draft.family == Some(Family::Ipv6) && mtu < hazards::IPV6_LEAST {
         violations.path("mtu", "IPv6 needs at least 1280", "write at least 1280, or family = \"ipv4\"");
     }
     mtu

@@ -6,9 +6,19 @@ use pipefill_analysis::findings::proposal::{Change, Setting};
 /// What is set; `None` where the usual name is of no stack.
 pub(super) const fn name(setting: &Setting) -> Option<&'static str> {
     Some(match setting {
-        Setting::TcpRmem(_) | Setting::ReceiveAutotuning | Setting::Rcvbuf(_) => "receive buffer",
-        Setting::TcpWmem(_) | Setting::Sndbuf(_) => "send buffer",
+        Setting::TcpRmem(_)
+        | Setting::TcpRmemMaximum(_)
+        | Setting::ReceiveAutotuning
+        | Setting::Rcvbuf(_)
+        | Setting::NoRcvbuf
+        | Setting::RmemMax(_)
+        | Setting::ReceiveBuffer(_) => "receive buffer",
+        Setting::TcpWmem(_) | Setting::Sndbuf(_) | Setting::NoSndbuf | Setting::SendBuffer(_) => {
+            "send buffer"
+        }
         Setting::WindowScaling => "window scaling",
+        Setting::MtuProbing => "path MTU discovery",
+        Setting::KeepCwndAfterIdle => "slow start after idle",
         Setting::Bbr => "congestion control",
         Setting::MaxPacingRate(_) | Setting::OtherFlowsMaxPacingRate(_) => "pacing",
         _ => return None,
@@ -18,12 +28,18 @@ pub(super) const fn name(setting: &Setting) -> Option<&'static str> {
 /// The change at `host`; `None` where the usual words name no setting of Linux.
 pub(super) fn in_words(change: &Change, host: &str) -> Option<String> {
     Some(match change.setting {
-        Setting::TcpRmem([_, _, maximum]) => format!("a receive buffer of {} {host}", bytes(maximum)),
+        Setting::TcpRmem([_, _, maximum]) | Setting::TcpRmemMaximum(maximum) | Setting::RmemMax(maximum) => {
+            format!("a receive buffer of {} {host}", bytes(maximum))
+        }
+        Setting::NoRcvbuf => format!("no fixed receive buffer in the program {host}"),
+        Setting::NoSndbuf => format!("no fixed send buffer in the program {host}"),
         Setting::TcpWmem([_, _, maximum]) => format!("a send buffer of {} {host}", bytes(maximum)),
         Setting::Rcvbuf(size) => format!("a receive buffer of {} {host}", bytes(size)),
         Setting::Sndbuf(size) => format!("a send buffer of {} {host}", bytes(size)),
         Setting::ReceiveAutotuning => format!("a receive buffer that grows by itself {host}"),
         Setting::WindowScaling => "window scaling (RFC 7323) on both hosts".to_owned(),
+        Setting::MtuProbing => format!("path MTU discovery without ICMP (RFC 4821) {host}"),
+        Setting::KeepCwndAfterIdle => format!("no slow start after an idle time {host}"),
         Setting::Bbr => {
             format!("a congestion control that measures the path's rate (BBR), where there is one, {host}")
         }

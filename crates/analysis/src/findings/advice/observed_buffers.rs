@@ -1,0 +1,80 @@
+//! Larger buffers of connections that no scenario describes: only what lifts the limit that is there, and never below what the host has.
+
+use super::Case;
+use crate::findings::finding::Advice;
+use crate::findings::proposal::{Reason, Setting, Target};
+use crate::ground::models::sizing;
+use pipefill_core::limit::Cause;
+
+impl Case<'_> {
+    pub(super) fn wider_seen_window(&self) -> Advice {
+        let needed = self.flight_needed().get();
+        let limits = self.judged.receiver_limits;
+        let (setting, reason) = match self.judged.diagnosis.cause {
+            Some(Cause::Unscaled) => (Setting::WindowScaling, Reason::WindowIsUnscaled),
+            Some(Cause::Program) => (Setting::NoRcvbuf, Reason::ProgramSetsBuffer),
+            Some(Cause::RmemMax) => (Setting::RmemMax(needed), Reason::ProgramsBufferIsCapped),
+            Some(Cause::Autotuning) => match limits.map(|limits| limits.tcp_rmem) {
+                Some([least, initial, maximum]) => {
+                    let wanted = (needed * sizing::RMEM_PER_BYTE).clamp(initial, maximum);
+                    (Setting::TcpRmem([least, wanted, maximum]), Reason::BufferStillGrows)
+                }
+                None => (Setting::ReceiveBuffer(needed), Reason::BufferStillGrows),
+            },
+            Some(Cause::Maximum) => {
+                let wanted = sizing::tcp_rmem(self.flight_needed())[2];
+                let reason = Reason::WindowNeeded { bytes: needed, rate_bps: self.target_bps() };
+                match limits.map(|limits| limits.tcp_rmem) {
+                    Some([.., present]) if wanted <= present => {
+                        return self.nothing(Reason::ReceiveBufferIsLargest);
+                    }
+                    Some([least, initial, _]) => (Setting::TcpRmem([least, initial, wanted]), reason),
+                    None => (Setting::TcpRmemMaximum(wanted.max(self.seen_maximum() + 1)), reason),
+                }
+            }
+            _ => (Setting::ReceiveBuffer(needed), Reason::BufferHasUnknownOwner { bytes: needed }),
+        };
+        let target = match setting {
+            Setting::NoRcvbuf => Target::Program,
+            _ => Target::Receiver,
+        };
+        self.of_seen_buffer(target, setting, reason)
+    }
+
+    /// The maximum of `tcp_rmem` that the window shows at least, where the receiver's is not known.
+    fn seen_maximum(&self) -> u64 {
+        let window = self.judged.diagnosis.figures.rwnd_bytes.unwrap_or(0);
+        window.saturating_mul(sizing::RMEM_PER_BYTE)
+    }
+
+    pub(super) fn larger_seen_send_buffer(&self) -> Advice {
+        let needed = self.flight_needed();
+        let limits = self.judged.sender_limits;
+        let (setting, reason) = match (self.judged.diagnosis.cause, limits.map(|limits| limits.tcp_wmem)) {
+            (Some(Cause::Program), _) => (Setting::NoSndbuf, Reason::ProgramSetsBuffer),
+            (Some(Cause::Maximum), Some([least, initial, present])) => {
+                let wanted = sizing::tcp_wmem(needed)[2];
+                if wanted <= present {
+                    return self.nothing(Reason::SendBufferIsLargest);
+                }
+                let reason = Reason::FlightNeeded { bytes: needed.get() };
+                (Setting::TcpWmem([least, initial, wanted]), reason)
+            }
+            _ => {
+                let bytes = needed.get();
+                (Setting::SendBuffer(bytes), Reason::BufferHasUnknownOwner { bytes })
+            }
+        };
+        let target = match setting {
+            Setting::NoSndbuf => Target::Program,
+            _ => Target::Sender,
+        };
+        self.of_seen_buffer(target, setting, reason)
+    }
+
+    fn of_seen_buffer(&self, target: Target, setting: Setting, reason: Reason) -> Advice {
+        // Without a rate of the path nothing bounds what a larger buffer brings.
+        let predicted = self.judged.room_bps.and_then(|_| self.predicted(self.target_bps(), self.as_it_is()));
+        self.proposed(vec![self.of_flow(target, setting, "")], reason, predicted)
+    }
+}

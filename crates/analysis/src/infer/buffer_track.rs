@@ -1,0 +1,82 @@
+//! What bounds a stream's windows and buffers, by the samples of either end: scales, sizes, and since when these have not grown.
+
+use pipefill_core::evidence::{BufferEvidence, Plateau};
+use pipefill_core::record::{BufferLimits, PacketSample, StreamEnd, TcpSample};
+
+/// Follows one stream.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BufferTrack {
+    window_scaling: Option<bool>,
+    window_scale: Option<u8>,
+    window: Option<Growth>,
+    rcvbuf: Option<Growth>,
+    sndbuf: Option<Growth>,
+    max_pacing_rate_bps: Option<u64>,
+}
+
+/// The largest value so far.
+#[derive(Debug, Clone, Copy)]
+struct Growth {
+    bytes: u64,
+    first_bytes: u64,
+    /// When it was first reached.
+    since_us: u64,
+}
+
+impl BufferTrack {
+    /// Takes the next sample of either end, in order of time.
+    pub(crate) fn add(&mut self, row: &TcpSample) {
+        let info = &row.info;
+        let (scale, window) = match row.end {
+            StreamEnd::Sender => (info.rwnd_scale, info.rwnd_bytes),
+            StreamEnd::Receiver => (info.local_rwnd_scale, info.local_rwnd_bytes),
+        };
+        self.window_scaling = info.window_scaling.or(self.window_scaling);
+        self.window_scale = scale.or(self.window_scale);
+        grow(&mut self.window, row.t_us, window.map(u64::from));
+        match row.end {
+            StreamEnd::Sender => grow(&mut self.sndbuf, row.t_us, row.sndbuf_bytes),
+            StreamEnd::Receiver => grow(&mut self.rcvbuf, row.t_us, row.rcvbuf_bytes),
+        }
+    }
+
+    /// Takes the next sample of packets.
+    pub(crate) fn add_packets(&mut self, row: &PacketSample) {
+        self.window_scaling = row.window_scaling.or(self.window_scaling);
+        self.window_scale = row.rwnd_scale.or(self.window_scale);
+        grow(&mut self.window, row.t_us, row.rwnd_bytes.map(u64::from));
+    }
+
+    /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow.
+    pub(crate) fn evidence(
+        &self,
+        t_us: u64,
+        [sender_limits, receiver_limits]: [Option<BufferLimits>; 2],
+    ) -> BufferEvidence {
+        let at = |growth: Option<Growth>| {
+            growth.map(|growth| Plateau {
+                bytes: growth.bytes,
+                first_bytes: growth.first_bytes,
+                steady_us: t_us.saturating_sub(growth.since_us),
+            })
+        };
+        BufferEvidence {
+            window_scaling: self.window_scaling,
+            window_scale: self.window_scale,
+            window: at(self.window),
+            rcvbuf: at(self.rcvbuf),
+            sndbuf: at(self.sndbuf),
+            sender_limits,
+            receiver_limits,
+            max_pacing_rate_bps: self.max_pacing_rate_bps,
+        }
+    }
+}
+
+fn grow(growth: &mut Option<Growth>, t_us: u64, bytes: Option<u64>) {
+    let Some(bytes) = bytes else { return };
+    let largest = growth.get_or_insert(Growth { bytes, first_bytes: bytes, since_us: t_us });
+    if bytes > largest.bytes {
+        (largest.bytes, largest.since_us) = (bytes, t_us);
+    }
+}

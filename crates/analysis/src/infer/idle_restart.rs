@@ -1,0 +1,69 @@
+//! Slow start again after an idle time: what cwnd was before (`tcp_slow_start_after_idle_check()`, RFC 5681 section 4.1).
+
+use super::sender_sample::SenderSample;
+
+/// Follows the samples of one sender.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct IdleRestart {
+    /// The last sample in which it sent: when, and the largest cwnd since the last idle time.
+    busy: Option<(u64, u64)>,
+    /// cwnd before the last idle time, and retransmissions then.
+    before: Option<(u64, u32)>,
+}
+
+impl IdleRestart {
+    /// Takes the next sample, in order of time; gives cwnd before the last idle time while it is smaller since then. A loss ends that.
+    pub(super) fn add(&mut self, sample: &SenderSample) -> Option<u64> {
+        let cwnd = sample.cwnd.map(|(_, cwnd)| cwnd).or(sample.packets.map(|packets| packets.flight))?;
+        if !sample.is_sending {
+            return None;
+        }
+        let was_idle = |at_us: u64| sample.rto_us.is_some_and(|rto_us| sample.t_us - at_us > rto_us);
+        self.busy = Some(match self.busy {
+            Some((at_us, largest)) if was_idle(at_us) => {
+                self.before = (cwnd < largest).then_some((largest, sample.retransmits));
+                (sample.t_us, cwnd)
+            }
+            Some((_, largest)) => (sample.t_us, largest.max(cwnd)),
+            None => (sample.t_us, cwnd),
+        });
+        self.before = self.before.filter(|&(before, sent)| cwnd < before && sample.retransmits == sent);
+        self.before.map(|(before, _)| before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At milliseconds, with bytes outstanding, a cwnd in segments, and segments sent again so far.
+    fn before_idle(samples: &[(u64, u64, u64, u32)]) -> Vec<Option<u64>> {
+        let mut restart = IdleRestart::default();
+        let of = |&(t_ms, unacked, cwnd, retransmits): &(u64, u64, u64, u32)| SenderSample {
+            t_us: t_ms * 1_000,
+            is_sending: unacked > 0,
+            cwnd: Some((1.0, cwnd)),
+            rto_us: Some(300_000),
+            retransmits,
+            ..SenderSample::default()
+        };
+        samples.iter().map(|sample| restart.add(&of(sample))).collect()
+    }
+
+    #[test]
+    fn a_window_that_is_smaller_after_an_idle_time_restarts_until_it_is_as_large_or_something_is_lost() {
+        let idle = [(0, 9, 100, 0), (100, 0, 100, 0), (900, 0, 100, 0)];
+        let after = |samples: &[(u64, u64, u64, u32)]| before_idle(&[&idle, samples].concat()).split_off(3);
+        assert_eq!(
+            after(&[(1_000, 9, 10, 0), (1_100, 9, 20, 0), (1_500, 9, 100, 0)]),
+            [Some(100), Some(100), None]
+        );
+        assert_eq!(after(&[(1_000, 9, 10, 0), (1_100, 9, 20, 1)]), [Some(100), None]);
+        assert_eq!(after(&[(1_000, 9, 100, 0), (1_100, 9, 90, 0)]), [None, None], "cwnd was kept");
+        assert_eq!(
+            before_idle(&[(0, 9, 100, 0), (300, 9, 10, 0)]),
+            [None, None],
+            "not longer than the timeout"
+        );
+    }
+}

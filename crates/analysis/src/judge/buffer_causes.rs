@@ -1,0 +1,234 @@
+//! Why a window, a buffer or a pacing rate is no larger: as a scenario asked for it, or as sockets and packets show it.
+
+use crate::ground::buffers::{UNSCALED, send_maximum, windows, windows_are_scaled};
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::cell::{CellSpec, FlowSpec};
+use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence};
+use pipefill_core::limit::{Cause, LimitedBy};
+
+/// What refines `limited_by` for a flow of `asked`, or of no scenario, whose sender has `congestion_control`; `None` where the evidence
+/// does not support a cause.
+pub(super) fn cause(
+    limited_by: LimitedBy,
+    evidence: &Evidence,
+    asked: Option<(&CellSpec, &FlowSpec)>,
+    congestion_control: &str,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
+    let sender = evidence.sender.as_ref();
+    match (limited_by, asked) {
+        (LimitedBy::Rwnd, Some((plan, flow))) => asked_receive_window(sender?, plan, flow, thresholds),
+        (LimitedBy::Rwnd, None) => seen_receive_window(evidence, thresholds),
+        (LimitedBy::Sndbuf, Some((plan, flow))) => asked_send_buffer(sender?, plan, flow, thresholds),
+        (LimitedBy::Sndbuf, None) => seen_send_buffer(sender?, &evidence.buffers, thresholds),
+        (LimitedBy::Pacing, Some((_, flow))) if flow.max_pacing_rate.is_some() => Some(Cause::Program),
+        (LimitedBy::Pacing, None) if evidence.buffers.max_pacing_rate_bps.is_some() => Some(Cause::Program),
+        (LimitedBy::Pacing, _) => sender.filter(|_| congestion_control == "bbr").map(|_| Cause::Bbr),
+        _ => None,
+    }
+}
+
+/// `tcp_select_window()`, `tcp_rcv_space_adjust()`: autotuning ends at the maximum of `tcp_rmem`, and never begins for a buffer that is set.
+fn asked_receive_window(
+    sender: &SenderEvidence,
+    plan: &CellSpec,
+    flow: &FlowSpec,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
+    if !windows_are_scaled(Some(plan)) {
+        return Some(Cause::Unscaled);
+    }
+    if let Some(asked) = flow.rcvbuf {
+        let receiver = plan.data_receiver(flow.direction);
+        let most = receiver.sysctl.get("net.core.rmem_max").and_then(|value| value.trim().parse().ok());
+        return Some(if most.is_some_and(|most: u64| most < asked.get()) {
+            Cause::RmemMax
+        } else {
+            Cause::Program
+        });
+    }
+    let [largest, _] = windows(Some(plan), flow);
+    let share = sender.rwnd? as f64 / largest.get().max(1) as f64;
+    let is_largest = share >= thresholds.buffer_is_largest.value();
+    Some(if is_largest { Cause::Maximum } else { Cause::Autotuning })
+}
+
+/// `tcp_sndbuf_expand()`: the buffer follows cwnd up to the maximum of `tcp_wmem`.
+fn asked_send_buffer(
+    sender: &SenderEvidence,
+    plan: &CellSpec,
+    flow: &FlowSpec,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
+    if flow.sndbuf.is_some() {
+        return Some(Cause::Program);
+    }
+    let share = sender.sndbuf? as f64 / send_maximum(Some(plan), flow).max(1) as f64;
+    (share >= thresholds.buffer_is_largest.value()).then_some(Cause::Maximum)
+}
+
+/// By the receiver's buffer where its socket was sampled, else by the window that it advertises.
+fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<Cause> {
+    let buffers = &evidence.buffers;
+    let window = buffers.window?;
+    let is_largest = |bytes: u64, of: u64| bytes as f64 >= thresholds.buffer_is_largest.value() * of as f64;
+    if buffers.window_scaling == Some(false) && is_largest(window.bytes, UNSCALED) {
+        return Some(Cause::Unscaled);
+    }
+    let rounds_us = thresholds.buffer_fixed_rounds.value() * round_trip_us(evidence)?;
+    let is_fixed = |plateau: Plateau| plateau.steady_us as f64 >= rounds_us;
+    if let Some(rcvbuf) = buffers.rcvbuf {
+        let [_, _, largest] = buffers.receiver_limits?.tcp_rmem;
+        return match (is_fixed(rcvbuf), is_largest(rcvbuf.bytes, largest)) {
+            (true, true) => Some(Cause::Maximum),
+            // `sock_setsockopt()`: what is asked beyond `rmem_max` becomes it, doubled.
+            (true, false) if asks_for_more(&rcvbuf, buffers) => Some(Cause::RmemMax),
+            (true, false) => Some(Cause::Program),
+            (false, _) => has_grown(rcvbuf).then_some(Cause::Autotuning),
+        };
+    }
+    if !is_fixed(window) {
+        return has_grown(window).then_some(Cause::Autotuning);
+    }
+    let scale = buffers.window_scale?;
+    let promised = 1_u64 << (u32::from(scale) + SCALE_BITS);
+    let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
+    // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
+    // set one before the handshake.
+    let is_below_the_hosts = largest.is_some_and(|largest| promised.saturating_mul(2) <= largest);
+    let uses_its_scale = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
+    match (is_below_the_hosts, uses_its_scale) {
+        (true, _) | (_, false) => Some(Cause::Program),
+        // Whether a small scale is a program's or a small `tcp_rmem`'s, only the receiver knows.
+        (false, true) => (largest.is_some() || scale >= USUAL_SCALE).then_some(Cause::Maximum),
+    }
+}
+
+/// A window of 16 bits (RFC 9293): a scale of 0 promises half of it.
+const SCALE_BITS: u32 = 15;
+/// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
+const USUAL_SCALE: u8 = 7;
+
+fn asks_for_more(rcvbuf: &Plateau, buffers: &BufferEvidence) -> bool {
+    let most = buffers.receiver_limits.and_then(|limits| limits.rmem_max);
+    most.is_some_and(|most| rcvbuf.bytes == most.saturating_mul(2))
+}
+
+const fn has_grown(plateau: Plateau) -> bool {
+    plateau.bytes > plateau.first_bytes
+}
+
+fn seen_send_buffer(
+    sender: &SenderEvidence,
+    buffers: &BufferEvidence,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
+    let (sndbuf, [_, _, largest]) = (sender.sndbuf?, buffers.sender_limits?.tcp_wmem);
+    let part = thresholds.buffer_is_largest.value();
+    if sndbuf as f64 >= part * largest as f64 {
+        return Some(Cause::Maximum);
+    }
+    // `tcp_sndbuf_expand()`: at least twice cwnd, unless a program has set it (`SOCK_SNDBUF_LOCK`).
+    let follows = sender.cwnd?.saturating_mul(2).min(largest);
+    ((sndbuf as f64) < part * follows as f64).then_some(Cause::Program)
+}
+
+fn round_trip_us(evidence: &Evidence) -> Option<f64> {
+    let sender = evidence.sender.as_ref();
+    let measured = sender.and_then(|sender| sender.srtt_mean_us.or(sender.srtt_us));
+    measured.or(Some(evidence.path.base_rtt_us)).filter(|&us| us > 0).map(|us| us as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::BufferLimits;
+
+    const LIMITS: BufferLimits = BufferLimits {
+        tcp_rmem: [4_096, 131_072, 6_291_456],
+        tcp_wmem: [4_096, 16_384, 4_194_304],
+        rmem_max: Some(212_992),
+        wmem_max: Some(212_992),
+    };
+
+    fn steady(bytes: u64) -> Option<Plateau> {
+        Some(Plateau { bytes, first_bytes: bytes, steady_us: 1_000_000 })
+    }
+
+    fn growing(bytes: u64) -> Option<Plateau> {
+        Some(Plateau { bytes, first_bytes: bytes / 2, steady_us: 10_000 })
+    }
+
+    /// Of a sender with a round trip of 100 ms.
+    fn of(limited_by: LimitedBy, buffers: BufferEvidence) -> Option<Cause> {
+        let sender = SenderEvidence { srtt_us: Some(100_000), ..SenderEvidence::default() };
+        let evidence = Evidence { buffers, sender: Some(sender), ..Evidence::default() };
+        cause(limited_by, &evidence, None, "cubic", &STANDARD)
+    }
+
+    #[test]
+    fn a_receive_buffer_is_its_programs_where_it_stays_below_what_the_host_allows() {
+        let rwnd = |rcvbuf| {
+            let receiver_limits = Some(LIMITS);
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence { window: steady(90_000), rcvbuf, receiver_limits, ..Default::default() },
+            )
+        };
+        assert_eq!(rwnd(steady(131_072)), Some(Cause::Program));
+        assert_eq!(rwnd(steady(425_984)), Some(Cause::RmemMax), "twice net.core.rmem_max");
+        assert_eq!(rwnd(steady(6_291_456)), Some(Cause::Maximum));
+        assert_eq!(rwnd(growing(2_000_000)), Some(Cause::Autotuning));
+        let young = Plateau { steady_us: 700_000, ..steady(131_072).unwrap_or_default() };
+        assert_eq!(rwnd(Some(young)), None, "seven round trips");
+    }
+
+    #[test]
+    fn a_window_alone_shows_its_owner_by_its_scale() {
+        let rwnd = |window, scale, receiver_limits| {
+            let (window_scaling, window_scale) = (Some(true), Some(scale));
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence {
+                    window,
+                    window_scaling,
+                    window_scale,
+                    receiver_limits,
+                    ..Default::default()
+                },
+            )
+        };
+        assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
+        assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
+        assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
+        assert_eq!(
+            rwnd(steady(262_000), 3, Some(LIMITS)),
+            Some(Cause::Program),
+            "tcp_rmem needs a scale of 7"
+        );
+        assert_eq!(rwnd(growing(262_000), 7, None), Some(Cause::Autotuning));
+        let unscaled = |bytes| {
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence { window: steady(bytes), window_scaling: Some(false), ..Default::default() },
+            )
+        };
+        assert_eq!([unscaled(65_535), unscaled(20_000)], [Some(Cause::Unscaled), None]);
+    }
+
+    #[test]
+    fn a_send_buffer_that_does_not_follow_cwnd_is_its_programs() {
+        let sndbuf = |sndbuf, cwnd, sender_limits| {
+            let sender =
+                SenderEvidence { sndbuf: Some(sndbuf), cwnd: Some(cwnd), ..SenderEvidence::default() };
+            let buffers = BufferEvidence { sender_limits, ..BufferEvidence::default() };
+            let evidence = Evidence { buffers, sender: Some(sender), ..Evidence::default() };
+            cause(LimitedBy::Sndbuf, &evidence, None, "cubic", &STANDARD)
+        };
+        assert_eq!(sndbuf(65_536, 140_000, Some(LIMITS)), Some(Cause::Program));
+        assert_eq!(sndbuf(4_194_304, 9_000_000, Some(LIMITS)), Some(Cause::Maximum));
+        assert_eq!(sndbuf(300_000, 140_000, Some(LIMITS)), None, "it follows cwnd");
+        assert_eq!(sndbuf(65_536, 140_000, None), None, "nobody read what the host allows");
+    }
+}

@@ -1,0 +1,154 @@
+//! What a packet meets before it is held: loss, the inner link's MTU, the policer, marks, duplication, in that order.
+//!
+//! None of these takes time. A part that the scenario does not ask for does not exist, and where it asks for none, neither does the entry.
+
+use crate::counters::{Count, Counters};
+use crate::duplicate::Duplicate;
+use crate::ip_packet::IpPacket;
+use crate::loss::Loss;
+use crate::packet::Packet;
+use crate::policer::Policer;
+use pipefill_core::cell::{DirectionSpec, InnerMtuSpec, LossUnit, Phase, Pmtud};
+use pipefill_core::prng::Prng;
+use pipefill_core::record::DropReason;
+use pipefill_core::units::{Seed, Time};
+use std::time::Duration;
+
+/// The Ethernet header, which a packet's bytes have beside its IP packet.
+const ETHERNET: u32 = 14;
+
+/// The parts that take no time.
+#[derive(Debug)]
+pub(crate) struct Entry<T> {
+    loss: Option<Loss>,
+    inner_mtu: Option<InnerMtuSpec>,
+    /// Dropped by the inner link, and to be reported to their senders.
+    unreported: Vec<Packet<T>>,
+    policer: Option<Policer>,
+    mark: Option<Loss>,
+    duplicate: Option<Duplicate>,
+    changes: Option<Changes>,
+}
+
+/// What becomes of a packet at the entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Dropped,
+    Once,
+    Twice,
+}
+
+/// The phases of a direction that changes.
+#[derive(Debug)]
+struct Changes {
+    phases: Vec<Phase>,
+    /// The losses of the changes, in the order of the scenario; `None` where one loses nothing.
+    losses: Vec<Option<Loss>>,
+    /// When the traffic began; `None` = not yet, and nothing changes before.
+    begin: Option<Time>,
+    /// Number of the phase that holds.
+    phase: usize,
+}
+
+impl<T: IpPacket> Entry<T> {
+    /// The entry of `spec`; `None` where it does nothing. Each part draws from its own stream of `seed`.
+    pub(crate) fn new(spec: &DirectionSpec, name: &str, seed: Seed) -> Option<Self> {
+        let stream = |part: &str| Prng::stream(seed, &format!("{name}/{part}"));
+        let changes = (!spec.changes.is_empty()).then(|| Changes {
+            phases: spec.phases(),
+            losses: (0_usize..)
+                .zip(&spec.changes)
+                .map(|(number, change)| {
+                    let loss = change.loss.as_ref()?;
+                    Loss::new(loss, spec.loss_unit, stream(&format!("change {number} loss")))
+                })
+                .collect(),
+            begin: None,
+            phase: 0,
+        });
+        let entry = Self {
+            loss: Loss::new(&spec.loss, spec.loss_unit, stream("loss")),
+            inner_mtu: spec.inner_mtu.clone(),
+            unreported: Vec::new(),
+            policer: spec.policer.as_ref().map(Policer::new),
+            mark: Loss::new(&spec.mark, LossUnit::Segment, stream("mark")),
+            duplicate: Duplicate::new(spec.duplicate, stream("duplicate")),
+            changes,
+        };
+        let does_something = entry.loss.is_some()
+            || entry.inner_mtu.is_some()
+            || entry.policer.is_some()
+            || entry.mark.is_some()
+            || entry.duplicate.is_some()
+            || entry.changes.is_some();
+        does_something.then_some(entry)
+    }
+
+    /// The traffic begins at `now`: changes count from here.
+    pub(crate) fn begin(&mut self, now: Time) {
+        if let Some(changes) = &mut self.changes {
+            changes.begin = Some(now);
+        }
+    }
+
+    /// The fixed delay from `now` on, where it is another than before.
+    pub(crate) fn delay_changed(&mut self, now: Time) -> Option<Duration> {
+        let changes = self.changes.as_mut()?;
+        let before = changes.phases[changes.phase].delay;
+        changes.advance(now);
+        let delay = changes.phases[changes.phase].delay;
+        (delay != before).then_some(delay)
+    }
+
+    /// Decides about a packet that comes at `now`; drops and marks are counted.
+    pub(crate) fn admit(&mut self, now: Time, packet: &mut Packet<T>, counters: &mut Counters) -> Fate {
+        if self.loses(packet.gso_id) {
+            counters.drop_one(DropReason::RandomLoss, packet.bytes);
+            return Fate::Dropped;
+        }
+        if let Some(inner) = &self.inner_mtu
+            && packet.bytes > u32::from(inner.mtu) + ETHERNET
+            && packet.payload.has_df()
+        {
+            counters.drop_one(DropReason::ExceedsMtu, packet.bytes);
+            if inner.pmtud == Pmtud::Icmp {
+                self.unreported.push(packet.clone());
+            }
+            return Fate::Dropped;
+        }
+        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, packet.bytes)) {
+            counters.drop_one(DropReason::Policed, packet.bytes);
+            return Fate::Dropped;
+        }
+        if let Some(mark) = &mut self.mark
+            && packet.payload.is_ect()
+            && mark.drops(packet.gso_id)
+        {
+            packet.payload.set_ce();
+            counters.marked += Count::one(packet.bytes);
+        }
+        if self.duplicate.as_mut().is_some_and(Duplicate::copies) { Fate::Twice } else { Fate::Once }
+    }
+
+    /// The packets that the inner link dropped and whose senders are to be told, in the order in which they came.
+    pub(crate) fn take_oversized(&mut self) -> impl Iterator<Item = Packet<T>> {
+        self.unreported.drain(..)
+    }
+
+    fn loses(&mut self, gso_id: u64) -> bool {
+        let of_change = self.changes.as_mut().and_then(|changes| {
+            let number = changes.phases[changes.phase].loss_of?;
+            Some(&mut changes.losses[number])
+        });
+        of_change.unwrap_or(&mut self.loss).as_mut().is_some_and(|loss| loss.drops(gso_id))
+    }
+}
+
+impl Changes {
+    fn advance(&mut self, now: Time) {
+        let Some(begin) = self.begin else { return };
+        while self.phases.get(self.phase + 1).is_some_and(|next| begin.after(next.from) <= now) {
+            self.phase += 1;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! ECN at the half that receives: a mark is echoed until CWR comes (RFC 3168, section 6.1.3; `__tcp_ecn_check_ce()`).
+
+use super::receiver::Receiver;
+use crate::segment::{Data, ecn};
+
+impl Receiver {
+    /// `tcp_ecn_accept_cwr()` and `__tcp_ecn_check_ce()`, of a segment whose bits are not all 0, or that follows one with ECT.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_ecn(&mut self, data: &Data) {
+        let bits = data.header.ecn;
+        if bits & ecn::CWR != 0 {
+            self.ecn.echo = 0;
+            self.ack_policy.is_urgent = true;
+        }
+        match bits & ecn::FIELD {
+            ecn::CE => {
+                self.ecn.received_ce = self.ecn.received_ce.wrapping_add(data.len.div_ceil(self.mss));
+                if self.ecn.echo == 0 {
+                    self.enter_quick_mode();
+                    self.ecn.echo = ecn::ECE;
+                }
+                self.ecn.is_seen = true;
+            }
+            // Probably a retransmission, which is never ECT.
+            0 if self.ecn.is_seen => self.enter_quick_mode(),
+            0 => {}
+            _ => self.ecn.is_seen = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Host;
+    use crate::options::Options;
+    use crate::segment::Header;
+    use pipefill_core::units::Time;
+
+    const SEGMENT: u64 = 1448;
+
+    fn host() -> Host {
+        Host { ecn_agreed: true, ..Host::usual(Options { gso: false, ..Options::default() }) }
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_says_that_it_has_reduced() {
+        let mut receiver = Receiver::new(host(), None, false);
+        receiver.established(Time::ZERO);
+        let mut seq = 1;
+        let mut take = |bits| {
+            let header = Header { seq, ecn: bits, ..Header::default() };
+            receiver.on_data(Time::ZERO, &Data { header, len: 1448, push: false });
+            seq += SEGMENT;
+            receiver.send_ack(Time::ZERO);
+            let (_, last) = receiver.outbox.drain(..).next_back().expect("an ACK");
+            last.ecn
+        };
+        let echoed =
+            [ecn::ECT_0, ecn::CE, ecn::ECT_0, ecn::ECT_0 | ecn::CWR, ecn::CE | ecn::CWR].map(&mut take);
+        assert_eq!(echoed, [0, ecn::ECE, ecn::ECE, 0, ecn::ECE]);
+        assert_eq!(receiver.ecn.received_ce, 2);
+    }
+}
