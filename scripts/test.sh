@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.."
 readonly PHASES=(format lint web rustdoc build tests doctests measure)
 # Integration tests of this name measure on this machine's kernel.
 readonly MEASURING='^measure$'
+# Integration tests that only `make proof` runs.
+readonly OF_PROOF='^beside_tools$'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
@@ -45,14 +47,17 @@ phase_web() {
     ! [ -e web/node_modules ] || scripts/web.sh check
 }
 
+# With the examples, which need what tests need: the same features as in the lint, so that nothing is checked twice.
 phase_rustdoc() {
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
-        cargo doc --workspace --no-deps --document-private-items -q
+        cargo doc --workspace --no-deps --document-private-items --lib --bin xtask --examples -q
 }
 
-# Every test of the workspace with the same features, so that nothing is built twice.
+# Every test of the workspace that is run here with the same features, so that nothing is built twice. What else there is, the lint checks.
 phase_build() {
-    cargo test --workspace --no-run -q
+    local names
+    mapfile -t names < <(integration_tests | grep -v "$OF_PROOF")
+    cargo test --workspace --no-run -q --lib --bins "${names[@]/#/--test=}"
 }
 
 # Without those that `make proof` runs. Beside the others the one that mostly waits for a download, and the page in its browser. More threads
@@ -60,7 +65,7 @@ phase_build() {
 phase_tests() {
     local -x RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
     local names beside=() told=() status=0 one
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|beside_tools)$")
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$OF_PROOF|^readers$")
     for one in test_with_python phase_page; do
         told+=("$(mktemp)")
         "$one" >"${told[-1]}" 2>&1 &
