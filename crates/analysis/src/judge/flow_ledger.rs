@@ -114,6 +114,11 @@ impl FlowLedger {
         })
     }
 
+    /// Who held each stream when, stream by stream.
+    pub fn into_timeline(self) -> Vec<Span> {
+        self.timeline
+    }
+
     /// Its active time, of all streams, microseconds.
     pub fn active_us(&self) -> u64 {
         self.sums.active_us()

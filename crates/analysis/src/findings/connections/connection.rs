@@ -250,9 +250,8 @@ impl Connection<'_> {
     }
 
     /// What limits each direction that carried data: the sent one first.
-    pub fn judge(&self) -> Vec<FlowResult> {
-        let judged = judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default();
-        judged.into_iter().map(|one| one.flow).collect()
+    pub fn judge(&self) -> Vec<Judged> {
+        judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default()
     }
 }
 

@@ -1,13 +1,13 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
-use super::connection::{Carried, Connection, Exact, judge_together};
-use crate::findings::experiment::{FlowResult, SCHEMA};
+use super::connection::{Carried, Connection, Exact, Judged, judge_together};
+use crate::findings::experiment::SCHEMA;
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
 use crate::findings::times::FlowTimes;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::{RuleId, Span};
+use crate::judge::{FlowLedger, RuleId, Span};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{CaStateTimes, Invalid};
@@ -144,11 +144,10 @@ impl ConnectionFinding {
     /// The same of connections between the same two hosts: what each tells of the path counts for all.
     pub fn of_all(connections: &[Connection<'_>]) -> Vec<Self> {
         let flows = judge_together(connections).0;
-        let flows = flows.into_iter().map(|judged| judged.into_iter().map(|one| one.flow).collect());
         connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows)).collect()
     }
 
-    fn judged(connection: &Connection<'_>, judge: impl FnOnce() -> Vec<FlowResult>) -> Self {
+    fn judged(connection: &Connection<'_>, judge: impl FnOnce() -> Vec<Judged>) -> Self {
         let observed = &connection.observed;
         let last = connection.samples.last().map(|sample| sample.info);
         let mut finding = Self {
@@ -173,12 +172,10 @@ impl ConnectionFinding {
         finding.rate_bps = Some(sent.max(received).saturating_mul(8_000_000) / span_us);
         let flows = judge();
         let main = if received > sent { Direction::Reverse } else { Direction::Forward };
-        match flows.into_iter().find(|flow| flow.figures.direction == main) {
-            Some(flow) => {
+        match flows.into_iter().find(|judged| judged.flow.figures.direction == main) {
+            Some(Judged { flow, ledger }) => {
                 finding.direction = Some(main);
-                if let Some(VerdictReason::Judged(judged)) = &flow.verdict.reason {
-                    finding.timeline.clone_from(&judged.diagnosis.timeline);
-                }
+                finding.timeline = ledger.map(FlowLedger::into_timeline).unwrap_or_default();
                 finding.verdict = flow.verdict;
                 finding.times = flow.times;
             }

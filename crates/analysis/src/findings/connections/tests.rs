@@ -13,6 +13,14 @@ const MSS: u64 = 1_448;
 const BASE_US: u32 = 20_000;
 
 #[test]
+fn a_finding_has_who_held_it_when() {
+    let found = stalled(|_, _| {});
+    let held_us: u64 = found.timeline.iter().map(|span| span.to_us - span.from_us).sum();
+    assert_eq!(Some(held_us), found.verdict.span_us, "{:?}", found.timeline);
+    assert!(held_us > 0 && found.timeline.is_sorted_by_key(|span| span.from_us));
+}
+
+#[test]
 fn the_family_follows_from_the_socket_s_address() {
     use pipefill_core::cell::Family;
     for (local, want) in [
@@ -204,7 +212,7 @@ fn packets(change: impl Fn(u64, &mut PacketSample)) -> Vec<PacketSample> {
 
 #[test]
 fn packets_near_the_sender_show_what_lets_data_out() {
-    let of = |change: fn(u64, &mut PacketSample)| captured(&packets(change), &[]).judge().remove(0);
+    let of = |change: fn(u64, &mut PacketSample)| captured(&packets(change), &[]).judge().remove(0).flow;
     let growing = of(|at, sample| {
         sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
         sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
@@ -231,7 +239,7 @@ fn packets_near_the_receiver_show_a_sender_that_paces_and_elsewhere_they_do_not(
         let received = packets(|_, sample| {
             (sample.end, sample.capture_point) = (StreamEnd::Receiver, capture_point);
         });
-        captured(&[], &received).judge().remove(0).verdict.limited_by
+        captured(&[], &received).judge().remove(0).flow.verdict.limited_by
     };
     assert_eq!(of(CapturePoint::Receiver), Some(LimitedBy::Pacing));
     assert_eq!(of(CapturePoint::Between), Some(LimitedBy::Unknown));
@@ -320,7 +328,7 @@ fn waits_are_split_from_what_is_sent_to_the_microsecond() {
             StreamEnd::Sender => (&packets[..], &[][..]),
             StreamEnd::Receiver => (&[][..], &packets[..]),
         };
-        let verdict = captured(sent, received).judge().remove(0).verdict;
+        let verdict = captured(sent, received).judge().remove(0).flow.verdict;
         assert_eq!((verdict.limited_by, verdict.cause), (Some(LimitedBy::App), Some(Cause::Response)));
         assert_eq!(verdict.rule.map(RuleId::as_str), Some("app.response"));
         let time = verdict.time.expect("it was judged");
@@ -338,7 +346,7 @@ fn the_active_time_has_a_holder_of_its_own() {
         sample.waits.request_us = at / 10 * 80_000;
         (sample.rwnd_bytes, sample.rwnd_at_peak_bytes) = (Some(101_000), Some(101_000));
     });
-    let verdict = captured(&packets, &[]).judge().remove(0).verdict;
+    let verdict = captured(&packets, &[]).judge().remove(0).flow.verdict;
     assert_eq!((verdict.limited_by, verdict.cause), (Some(LimitedBy::App), Some(Cause::Request)));
     assert_eq!(verdict.active_limited_by, Some(LimitedBy::Rwnd));
 }
@@ -351,7 +359,7 @@ fn a_delayed_ack_is_one_from_the_third_on() {
             sample.waits.delayed_ack_us = at * 9_000;
             sample.waits.delayed_acks = if at == 999 { count } else { 0 };
         });
-        captured(&packets, &[]).judge().remove(0).verdict
+        captured(&packets, &[]).judge().remove(0).flow.verdict
     };
     assert_eq!(verdict(3).cause, Some(Cause::DelayedAck));
     assert_ne!(verdict(2).cause, Some(Cause::DelayedAck));
