@@ -119,6 +119,8 @@ thresholds! {
     pacing_reached: Judge, Share = 0.95, Source::Catalogue;
     /// A path that carries this part of its rate is full.
     path_full: Judge, Share = 0.95, Source::Catalogue;
+    /// A bottleneck whose queue is never empty sends at its rate: below this part of it the round trip is longer for another reason.
+    queue_sends: Judge, Share = 0.80, Source::Catalogue;
     /// Pacing explains what is acknowledged from this part of its rate on: headers and gaps between bursts take the rest.
     paced: Judge, Share = 0.80, Source::Catalogue;
     /// A pacing rate that a program has set is what gets through, except for what rounding takes.

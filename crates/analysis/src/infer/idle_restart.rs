@@ -16,7 +16,7 @@ impl IdleRestart {
     pub(super) fn add(&mut self, sample: &SenderSample) -> Option<u64> {
         let cwnd = sample.cwnd.map(|(_, cwnd)| cwnd).or(sample.packets.map(|packets| packets.flight))?;
         if !sample.is_sending {
-            return None;
+            return self.before.map(|(before, _)| before);
         }
         let was_idle = |at_us: u64| sample.rto_us.is_some_and(|rto_us| sample.t_us - at_us > rto_us);
         self.busy = Some(match self.busy {

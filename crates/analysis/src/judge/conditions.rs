@@ -6,6 +6,7 @@ use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{Evidence, SenderEvidence};
 use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::Origin;
 
 /// Whether the advertised window is used up.
 pub(super) fn has_used_rwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
@@ -82,8 +83,12 @@ pub(super) fn is_path_full(evidence: &Evidence, t: &Thresholds, trace: &mut Trac
             && trace.at_least(t.frames_fewest, path.frames)
             && trace.below(t.back_traffic, path.back_share);
     };
+    // A queue that only the round trip shows: where the rate is known and nobody else is there, it sends at that rate.
+    let is_sampled =
+        evidence.plan.is_some() || path.rate_bps.is_some_and(|rate| rate.origin != Origin::Asked);
+    let stands = path.queue_always && (is_sampled || trace.at_least(t.queue_sends, used));
     // A bucket that was never empty lets anything through.
-    !path.is_within_burst && (path.queue_always || trace.at_least(t.path_full, used))
+    !path.is_within_burst && (stands || trace.at_least(t.path_full, used))
 }
 
 /// Whether `bytes` each base round trip are less than the stream's fair share of the path.

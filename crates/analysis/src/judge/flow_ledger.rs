@@ -141,6 +141,7 @@ impl FlowLedger {
             utilisation,
             base_rtt_us,
             ack_loss_share,
+            ce_segments,
             waits,
             ..
         } = self.of_flow;
@@ -153,6 +154,7 @@ impl FlowLedger {
             utilisation,
             base_rtt_us: base_rtt_us.or(figures.min_rtt_us),
             ack_loss_share,
+            ce_segments,
             waits,
             ..self.whole.means(figures)
         }

@@ -65,15 +65,26 @@ impl Connections {
         Self { connections, invalid, ..self }
     }
 
-    /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's.
+    /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's. Of a connection
+    /// that carried nothing here, or is not here, the other end is asked too.
     pub fn ask_senders(&mut self, peer: &Self) {
-        for one in self.connections.iter_mut().filter(|one| one.direction == Some(Direction::Reverse)) {
-            let is_other_end = |other: &&ConnectionFinding| {
-                (&other.local, &other.remote) == (&one.remote, &one.local)
-                    && other.direction == Some(Direction::Forward)
-            };
-            if let Some(sender) = peer.connections.iter().find(is_other_end) {
-                one.take_from_sender(sender.clone());
+        for sender in peer.connections.iter().filter(|other| other.direction == Some(Direction::Forward)) {
+            let mut own = self
+                .connections
+                .iter_mut()
+                .filter(|one| (&one.local, &one.remote) == (&sender.remote, &sender.local))
+                .peekable();
+            let is_silent = own.peek().is_none_or(|one| one.rate_bps.unwrap_or(0) == 0);
+            match own.find(|one| one.direction == Some(Direction::Reverse)) {
+                Some(one) => one.take_from_sender(sender.clone()),
+                None if is_silent && sender.verdict.limited_by.is_some() => {
+                    let (local, remote) = (sender.remote.clone(), sender.local.clone());
+                    let direction = Some(Direction::Reverse);
+                    let mut one = ConnectionFinding { local, remote, direction, ..Default::default() };
+                    one.take_from_sender(sender.clone());
+                    self.connections.push(one);
+                }
+                None => {}
             }
         }
     }

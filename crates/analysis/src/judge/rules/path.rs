@@ -117,14 +117,15 @@ pub(super) const MTU: Rule = Rule {
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence) && evidence.may_lose_full_segments,
 };
 
-/// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5).
+/// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5). Where D-SACKs came, data arrived and ACKs were lost.
 pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.silence.by_timer"),
-    question: "Has the retransmission timer been doubled all the time for want of an answer, three times or more?",
-    needs: &[Part::Sender],
+    question: "Has the retransmission timer been doubled all the time for want of an answer, three times or more, and did no D-SACK show that data arrived?",
+    needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        sender.backoff_least.is_some_and(|doublings| trace.at_least(t.silent_timers, doublings.into()))
+        sender.dsacks_so_far.unwrap_or(0) == 0
+            && sender.backoff_least.is_some_and(|doublings| trace.at_least(t.silent_timers, doublings.into()))
     },
 };
 
@@ -132,7 +133,7 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
     question: "Has the retransmission timer been doubled three times or more, and was less than one full-size segment ever acknowledged?",
-    needs: &[Part::Sender],
+    needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         (SILENCE_BY_TIMER.holds)(evidence, t, trace)
