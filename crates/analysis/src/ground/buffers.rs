@@ -37,6 +37,15 @@ pub(crate) fn windows(plan: Option<&CellSpec>, flow: &FlowSpec) -> [Bytes; 2] {
 /// The largest window without window scaling (RFC 9293 section 3.1).
 pub(crate) const UNSCALED: u64 = 65_535;
 
+/// A receiver with a buffer of 2^(n + this) bytes to the next power of two has a scale of n (`tcp_select_initial_window()`).
+pub(crate) const SCALE_BITS: u32 = 15;
+
+/// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
+pub(crate) const USUAL_SCALE: u8 = 7;
+
+/// The usual `net.core.rmem_max`, for which every receiver of Linux has a scale (`SK_RMEM_MAX`).
+pub(crate) const USUAL_RMEM_MAX: u64 = 212_992;
+
 fn doubled(asked: Option<Bytes>) -> Option<u64> {
     asked.map(|size| size.get().saturating_mul(2))
 }

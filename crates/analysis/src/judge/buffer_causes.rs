@@ -1,6 +1,8 @@
-//! Why a window, a buffer or a pacing rate is no larger: as a scenario asked for it, or as sockets and packets show it.
+//! Why a window, a buffer, a pacing rate or a path is no larger: as a scenario asked for it, or as sockets and packets show it.
 
-use crate::ground::buffers::{UNSCALED, send_maximum, windows, windows_are_scaled};
+use crate::ground::buffers::{
+    SCALE_BITS, UNSCALED, USUAL_RMEM_MAX, USUAL_SCALE, send_maximum, windows, windows_are_scaled,
+};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, FlowSpec};
 use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence};
@@ -24,6 +26,8 @@ pub(super) fn cause(
         (LimitedBy::Pacing, Some((_, flow))) if flow.max_pacing_rate.is_some() => Some(Cause::Program),
         (LimitedBy::Pacing, None) if evidence.buffers.max_pacing_rate_bps.is_some() => Some(Cause::Program),
         (LimitedBy::Pacing, _) => sender.filter(|_| congestion_control == "bbr").map(|_| Cause::Bbr),
+        // What is not silent, and loses no full-size segments, is full.
+        (LimitedBy::Path, _) => Some(Cause::Full),
         _ => None,
     }
 }
@@ -95,7 +99,7 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
     // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
     // set one before the handshake.
-    let is_below_the_hosts = largest.is_some_and(|largest| promised.saturating_mul(2) <= largest);
+    let is_below_the_hosts = promised.saturating_mul(2) <= largest.unwrap_or(USUAL_RMEM_MAX);
     let uses_its_scale = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
     match (is_below_the_hosts, uses_its_scale) {
         (true, _) | (_, false) => Some(Cause::Program),
@@ -103,11 +107,6 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
         (false, true) => (largest.is_some() || scale >= USUAL_SCALE).then_some(Cause::Maximum),
     }
 }
-
-/// A window of 16 bits (RFC 9293): a scale of 0 promises half of it.
-const SCALE_BITS: u32 = 15;
-/// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
-const USUAL_SCALE: u8 = 7;
 
 fn asks_for_more(rcvbuf: &Plateau, buffers: &BufferEvidence) -> bool {
     let most = buffers.receiver_limits.and_then(|limits| limits.rmem_max);
@@ -201,6 +200,7 @@ mod tests {
         };
         assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
+        assert_eq!(rwnd(steady(32_768), 0, None), Some(Cause::Program), "less than any net.core.rmem_max");
         assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
         assert_eq!(
             rwnd(steady(262_000), 3, Some(LIMITS)),

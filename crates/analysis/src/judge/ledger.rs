@@ -339,12 +339,17 @@ impl LedgerSums {
     }
 }
 
-/// The cause with the most time; none where most of it has none. Of a congestion window the most of what has one: its causes come with losses.
+/// The cause with the most time; none where most of it has none. Of a congestion window it is then the most of what came with losses or marks:
+/// these are seldom, and hold the time after them.
 fn most_of(limited_by: LimitedBy, mut causes: BTreeMap<Option<Cause>, u64>) -> Option<Cause> {
-    if limited_by == LimitedBy::Cwnd {
-        causes.remove(&None);
+    let most = |causes: &BTreeMap<Option<Cause>, u64>| {
+        causes.iter().max_by_key(|(_, us)| **us).map(|(cause, _)| *cause)
+    };
+    let comes_alone = [Cause::Startup, Cause::HystartExit, Cause::IdleRestart];
+    if limited_by == LimitedBy::Cwnd && most(&causes) == Some(None) {
+        causes.retain(|cause, _| cause.is_some_and(|cause| !comes_alone.contains(&cause)));
     }
-    causes.into_iter().max_by_key(|&(_, us)| us).and_then(|(cause, _)| cause)
+    most(&causes).flatten()
 }
 
 impl Held {
@@ -450,6 +455,7 @@ mod tests {
         assert_eq!(cause(LimitedBy::App, &[(None, 90), (Some(Cause::DelayedAck), 10)]), None);
         assert_eq!(cause(LimitedBy::App, &[(None, 10), (Some(Cause::Turns), 90)]), Some(Cause::Turns));
         assert_eq!(cause(LimitedBy::Cwnd, &[(None, 90), (Some(Cause::Ecn), 10)]), Some(Cause::Ecn));
+        assert_eq!(cause(LimitedBy::Cwnd, &[(None, 90), (Some(Cause::Startup), 10)]), None, "over long ago");
     }
 
     #[test]
