@@ -43,9 +43,6 @@ pub(crate) const SCALE_BITS: u32 = 15;
 /// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
 pub(crate) const USUAL_SCALE: u8 = 7;
 
-/// The usual `net.core.rmem_max`, for which every receiver of Linux has a scale (`SK_RMEM_MAX`).
-pub(crate) const USUAL_RMEM_MAX: u64 = 212_992;
-
 fn doubled(asked: Option<Bytes>) -> Option<u64> {
     asked.map(|size| size.get().saturating_mul(2))
 }

@@ -1,8 +1,6 @@
 //! Why a window, a buffer, a pacing rate or a path is no larger: as a scenario asked for it, or as sockets and packets show it.
 
-use crate::ground::buffers::{
-    SCALE_BITS, UNSCALED, USUAL_RMEM_MAX, USUAL_SCALE, send_maximum, windows, windows_are_scaled,
-};
+use crate::ground::buffers::{SCALE_BITS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, FlowSpec};
 use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence};
@@ -99,7 +97,7 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
     // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
     // set one before the handshake.
-    let is_below_the_hosts = promised.saturating_mul(2) <= largest.unwrap_or(USUAL_RMEM_MAX);
+    let is_below_the_hosts = largest.is_some_and(|largest| promised.saturating_mul(2) <= largest);
     let uses_its_scale = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
     match (is_below_the_hosts, uses_its_scale) {
         (true, _) | (_, false) => Some(Cause::Program),
@@ -200,7 +198,6 @@ mod tests {
         };
         assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
-        assert_eq!(rwnd(steady(32_768), 0, None), Some(Cause::Program), "less than any net.core.rmem_max");
         assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
         assert_eq!(
             rwnd(steady(262_000), 3, Some(LIMITS)),

@@ -26,6 +26,9 @@ pub(super) fn complete(advice: &mut Advice) {
     advice.change = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
     advice.why = why(reason);
     if let Some(first) = changes.first().filter(|first| stack(first) == HostStack::Other) {
+        if let Reason::BufferHasUnknownOwner { bytes: size } = reason {
+            advice.why = any_stack::unknown_owner(size);
+        }
         advice.setting = any_stack::name(&first.setting).map(str::to_owned).or(advice.setting.take());
     }
     let known = changes.iter().filter(|change| stack(change) != HostStack::Other);

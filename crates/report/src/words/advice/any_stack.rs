@@ -25,6 +25,11 @@ pub(super) const fn name(setting: &Setting) -> Option<&'static str> {
     })
 }
 
+/// Why a buffer is to be larger by which `size` has to be in flight.
+pub(super) fn unknown_owner(size: u64) -> String {
+    format!("{} have to be in flight; the program or the settings of that host bound the buffer", bytes(size))
+}
+
 /// The change at `host`; `None` where the usual words name no setting of Linux.
 pub(super) fn in_words(change: &Change, host: &str) -> Option<String> {
     Some(match change.setting {
@@ -34,8 +39,12 @@ pub(super) fn in_words(change: &Change, host: &str) -> Option<String> {
         Setting::NoRcvbuf => format!("no fixed receive buffer in the program {host}"),
         Setting::NoSndbuf => format!("no fixed send buffer in the program {host}"),
         Setting::TcpWmem([_, _, maximum]) => format!("a send buffer of {} {host}", bytes(maximum)),
-        Setting::Rcvbuf(size) => format!("a receive buffer of {} {host}", bytes(size)),
-        Setting::Sndbuf(size) => format!("a send buffer of {} {host}", bytes(size)),
+        Setting::Rcvbuf(size) | Setting::ReceiveBuffer(size) => {
+            format!("a receive buffer of {} {host}", bytes(size))
+        }
+        Setting::Sndbuf(size) | Setting::SendBuffer(size) => {
+            format!("a send buffer of {} {host}", bytes(size))
+        }
         Setting::ReceiveAutotuning => format!("a receive buffer that grows by itself {host}"),
         Setting::WindowScaling => "window scaling (RFC 7323) on both hosts".to_owned(),
         Setting::MtuProbing => format!("path MTU discovery without ICMP (RFC 4821) {host}"),
