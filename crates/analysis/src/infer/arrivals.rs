@@ -80,7 +80,7 @@ impl<'a> Receiving<'a> {
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
             received: row.acked_bytes,
-            spoken: row.peer_segments,
+            spoken: row.peer_segments.map(u64::from),
             rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
             window,
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),

@@ -104,7 +104,7 @@ impl SenderSample {
             acked: Some(sample.acked_bytes),
             delivered: Some(sample.sacked_segments),
             unacked,
-            heard: sample.peer_segments,
+            heard: sample.peer_segments.map(u64::from),
             srtt_us: sample.srtt_us.map(u64::from),
             min_rtt_us: sample.min_rtt_us.map(u64::from),
             is_repairing: sample.ca_state.is_some_and(|state| state >= CaState::Recovery),

@@ -178,7 +178,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         rto_us: own.rto_us(),
         receiver_rtt_us: peer.last_answer_us(),
         segments: counts.segments,
-        peer_segments: Some(peer.counts().segments),
+        peer_segments: Some(u32::try_from(peer.counts().segments).unwrap_or(u32::MAX)),
         retransmits: own.retransmits(),
         retransmitted_bytes: counts.retransmitted_bytes,
         timeouts: counts.timeouts,

@@ -72,7 +72,7 @@ pub struct PacketSample {
     pub segments: u64,
     /// Segments with data of the other direction so far; absent in older records.
     #[serde(default)]
-    pub peer_segments: Option<u64>,
+    pub peer_segments: Option<u32>,
     /// Segments sent again so far.
     pub retransmits: u32,
     /// Payload sent again so far.
