@@ -77,6 +77,15 @@ impl CellSpec {
         }
     }
 
+    /// The word that it is to have for `metric`; `None` where nothing is expected, or a number.
+    pub fn expected_word(&self, metric: ExpectMetric) -> Option<&str> {
+        let its = self.expect.iter().filter(|expectation| expectation.metric == metric);
+        its.into_iter().find_map(|expectation| match &expectation.bound {
+            Bound::Word(word) => Some(word.as_str()),
+            Bound::Value(_) | Bound::OfRate(_) => None,
+        })
+    }
+
     /// Number of the `[[flow]]` table that the flow at `position` was written in.
     pub fn table_of(&self, position: usize) -> usize {
         let table = self.flows.get(position).and_then(|flow| flow.table);

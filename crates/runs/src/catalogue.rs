@@ -148,7 +148,7 @@ mod tests {
             let cells = &scenario.plan().cells;
             assert_eq!(cells.len() == 1, entry.set == CatalogueSet::Limits, "{}", entry.name);
             for cell in cells {
-                let says = |metric| cell.spec.expect.iter().any(|one| one.metric == metric);
+                let says = |metric| cell.spec.expected_word(metric).is_some();
                 assert!(says(ExpectMetric::LimitedBy), "{} does not say what limits it", cell.id);
                 assert!(
                     entry.set == CatalogueSet::Limits || says(ExpectMetric::Cause),

@@ -127,7 +127,7 @@ impl Finding {
             planted: planted.name(),
             found: verdict.map(|verdict| planted.found(verdict)),
             grade: verdict.map(|verdict| planted.grade(verdict)),
-            right: verdict.is_some() && cell.expectations.iter().all(|one| !one.failed()),
+            right: verdict.is_some() && cell.expectations.iter().all(|expectation| !expectation.failed()),
             goodput_bps: cell.goodput_bps,
             verdict: cell.verdict.sentence.clone(),
             wrong,

@@ -84,7 +84,10 @@ fn are_as_wanted(flows: &[FlowResult], wanted: &str) -> bool {
     };
     let wanted: Vec<&str> = wanted.split(',').collect();
     flows.len() == wanted.len()
-        && flows.iter().zip(&wanted).all(|(flow, wanted)| wanted.split('|').any(|one| has(flow, one.trim())))
+        && flows
+            .iter()
+            .zip(&wanted)
+            .all(|(flow, wanted)| wanted.split('|').any(|limit| has(flow, limit.trim())))
 }
 
 fn ping(result: &CellResult, figure: fn(&PingMetrics) -> Option<f64>) -> Option<Value> {
@@ -120,7 +123,9 @@ pub(crate) fn compare(measured: &Value, comparison: Comparison, bound: &Value) -
             Some((x - y).abs() <= share.fraction() * y)
         }
         (Value::Number(x), Comparison::Equal, Value::Number(y)) => Some(x == y),
-        (Value::Word(x), Comparison::Equal, Value::Word(y)) => Some(y.split('|').any(|one| one.trim() == x)),
+        (Value::Word(x), Comparison::Equal, Value::Word(y)) => {
+            Some(y.split('|').any(|word| word.trim() == x))
+        }
         _ => None,
     }
 }

@@ -65,8 +65,8 @@ fn known_limits(manifest: &Manifest, view: View) -> [Option<BufferLimits>; 2] {
     let sees_sender = (view == View::Sender) != is_reverse;
     let limits = |place: &str| {
         let of = |name: &str| {
-            let setting = manifest.settings.iter().find(|one| one.place == place && one.name == name)?;
-            setting.got.as_deref()
+            let mut settings = manifest.settings.iter();
+            settings.find(|setting| setting.place == place && setting.name == name)?.got.as_deref()
         };
         BufferLimits::of(of)
     };

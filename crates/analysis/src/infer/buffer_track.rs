@@ -35,7 +35,10 @@ impl BufferTrack {
         self.window_scale = scale.or(self.window_scale);
         grow(&mut self.window, row.t_us, window.map(u64::from));
         match row.end {
-            StreamEnd::Sender => grow(&mut self.sndbuf, row.t_us, row.sndbuf_bytes),
+            StreamEnd::Sender => {
+                self.max_pacing_rate_bps = info.max_pacing_rate_bps.flatten();
+                grow(&mut self.sndbuf, row.t_us, row.sndbuf_bytes);
+            }
             StreamEnd::Receiver => grow(&mut self.rcvbuf, row.t_us, row.rcvbuf_bytes),
         }
     }
@@ -78,5 +81,32 @@ fn grow(growth: &mut Option<Growth>, t_us: u64, bytes: Option<u64>) {
     let largest = growth.get_or_insert(Growth { bytes, first_bytes: bytes, since_us: t_us });
     if bytes > largest.bytes {
         (largest.bytes, largest.since_us) = (bytes, t_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::of_sender;
+    use super::*;
+    use pipefill_core::tcp_info::TcpInfo;
+
+    #[test]
+    fn a_window_is_steady_since_it_last_grew_and_a_pacing_limit_is_the_last_one() {
+        let mut track = BufferTrack::default();
+        for (t_us, window, limit) in [(10, 100, None), (20, 300, Some(Some(8_000))), (30, 200, Some(None))] {
+            let info = TcpInfo {
+                rwnd_bytes: Some(window),
+                window_scaling: Some(true),
+                rwnd_scale: Some(7),
+                max_pacing_rate_bps: limit,
+                ..TcpInfo::default()
+            };
+            track.add(&of_sender(t_us, info));
+            let evidence = track.evidence(t_us, [None; 2]);
+            assert_eq!(evidence.max_pacing_rate_bps, limit.flatten());
+        }
+        let evidence = track.evidence(50, [None; 2]);
+        assert_eq!(evidence.window, Some(Plateau { bytes: 300, first_bytes: 100, steady_us: 30 }));
+        assert_eq!((evidence.window_scaling, evidence.window_scale), (Some(true), Some(7)));
     }
 }

@@ -215,6 +215,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pacing_rate_is_the_programs_where_the_socket_has_a_limit_and_else_bbrs() {
+        let pacing = |max_pacing_rate_bps, congestion_control| {
+            let evidence = Evidence {
+                buffers: BufferEvidence { max_pacing_rate_bps, ..BufferEvidence::default() },
+                sender: Some(SenderEvidence::default()),
+                ..Evidence::default()
+            };
+            cause(LimitedBy::Pacing, &evidence, None, congestion_control, &STANDARD)
+        };
+        assert_eq!(pacing(Some(8_000_000), "bbr"), Some(Cause::Program));
+        assert_eq!([pacing(None, "bbr"), pacing(None, "cubic")], [Some(Cause::Bbr), None]);
+    }
+
+    #[test]
     fn a_send_buffer_that_does_not_follow_cwnd_is_its_programs() {
         let sndbuf = |sndbuf, cwnd, sender_limits| {
             let sender =

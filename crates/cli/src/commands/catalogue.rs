@@ -36,7 +36,8 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = run::carry_out(experiments, terminal, false, &|_| Ok(()))?;
-    let mut result = Catalogue::of(sets.iter().copied().zip(finished.iter().map(|one| &one.result)));
+    let mut result =
+        Catalogue::of(sets.iter().copied().zip(finished.iter().map(|experiment| &experiment.result)));
     result.perturbation = args
         .perturb
         .map(|part| perturbed(&finished, args.blindfold.map(End::view), part.fraction()))

@@ -135,7 +135,7 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => {
             word(text, LimitedBy::ALL.iter().map(|one| one.as_str()))
         }
-        ExpectMetric::Cause => word(text, Cause::ALL.iter().map(|one| one.as_str())),
+        ExpectMetric::Cause => word(text, Cause::ALL.iter().map(|cause| cause.as_str())),
         ExpectMetric::CwndCause => word(text, CwndCause::ALL.iter().map(|one| one.as_str())),
         ExpectMetric::Flows => flows(text),
         ExpectMetric::Bufferbloat => word(text, ["forward", "reverse", "none"].into_iter()),
@@ -160,7 +160,7 @@ fn flows(text: &str) -> Result<Bound, ParseError> {
             one.trim().split_once(' ').map_or((one.trim(), None), |(a, b)| (a, Some(b.trim())));
         let limit = one_of(limit, &limits)?;
         let Some(cause) = cause else { continue };
-        word(cause, Cause::ALL.iter().map(|one| one.as_str()))?;
+        word(cause, Cause::ALL.iter().map(|known| known.as_str()))?;
         if !limit.causes().iter().any(|known| known.as_str() == cause) {
             return Err(ParseError::new(no_such_cause(&[limit], cause), causes_of(&[limit])));
         }

@@ -301,12 +301,7 @@ fn check_expectations(spec: &CellSpec, violations: &mut Violations) {
             );
         }
     }
-    let word = |metric| {
-        spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
-            Bound::Word(word) => Some(word),
-            Bound::Value(_) | Bound::OfRate(_) => None,
-        })
-    };
+    let word = |metric| spec.expected_word(metric);
     if let (Some(limited_by), Some(cause)) = (word(ExpectMetric::LimitedBy), word(ExpectMetric::Cause))
         && let Some((message, help)) = expect::cause_of_another_limit(limited_by, cause)
     {

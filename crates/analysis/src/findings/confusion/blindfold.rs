@@ -96,8 +96,8 @@ impl Blindfold {
             sums.left_out += 1;
             return;
         }
-        let of_flow = seen.flows.iter().find(|one| one.figures.flow == index);
-        let verdict = of_flow.filter(|_| seen.valid > 0).map(|one| &one.verdict);
+        let of_flow = seen.flows.iter().find(|flow| flow.figures.flow == index);
+        let verdict = of_flow.filter(|_| seen.valid > 0).map(|flow| &flow.verdict);
         let grade = verdict.map(|verdict| planted.grade(verdict));
         if let Some((verdict, grade)) = verdict.zip(grade) {
             sums.grades.add(planted, grade);

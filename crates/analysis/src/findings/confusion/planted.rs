@@ -1,7 +1,7 @@
 //! What a scenario plants in a cell or a flow, and how far a verdict names it.
 
 use crate::findings::verdict::Verdict;
-use pipefill_core::cell::{Bound, CellSpec, ExpectMetric, FlowSpec, Protocol};
+use pipefill_core::cell::{CellSpec, ExpectMetric, FlowSpec, Protocol};
 use pipefill_core::limit::{Cause, LimitedBy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ pub(super) struct Planted {
 impl Planted {
     /// What `[expect] limited_by` says, with `cause`, or else `cwnd_cause`; `None` where it says nothing.
     pub(super) fn in_cell(spec: &CellSpec) -> Option<Self> {
-        let word = |metric| word(spec, metric);
+        let word = |metric| spec.expected_word(metric);
         let cause = word(ExpectMetric::Cause).or_else(|| word(ExpectMetric::CwndCause));
         Self::parse(word(ExpectMetric::LimitedBy)?, cause.unwrap_or_default())
     }
@@ -115,7 +115,7 @@ impl Planted {
     pub(super) fn in_flows(spec: &CellSpec) -> Vec<(u32, Self)> {
         let carries = |(_, flow): &(u32, &FlowSpec)| flow.protocol != Protocol::Ping;
         let indexes: Vec<u32> = (0..).zip(&spec.flows).filter(carries).map(|(index, _)| index).collect();
-        let each = match word(spec, ExpectMetric::Flows) {
+        let each = match spec.expected_word(ExpectMetric::Flows) {
             Some(text) => text.split(',').map(Self::of_flow).collect(),
             None if indexes.len() == 1 => vec![Self::in_cell(spec)],
             None => Vec::new(),
@@ -126,7 +126,7 @@ impl Planted {
     /// `cwnd random_loss|path`.
     fn of_flow(text: &str) -> Option<Self> {
         let (limits, causes): (Vec<&str>, Vec<&str>) =
-            text.split('|').map(|one| one.trim().split_once(' ').unwrap_or((one.trim(), ""))).unzip();
+            text.split('|').map(|limit| limit.trim().split_once(' ').unwrap_or((limit.trim(), ""))).unzip();
         Self::parse(&limits.join("|"), &causes.join("|"))
     }
 
@@ -199,14 +199,6 @@ fn is_of_cwnd(verdict: &Verdict, cause: Cause) -> bool {
 
 fn named(limit: &str, cause: Option<String>) -> String {
     cause.map_or_else(|| limit.to_owned(), |cause| format!("{limit} {cause}"))
-}
-
-/// What an expectation of `spec` says in a word.
-fn word(spec: &CellSpec, metric: ExpectMetric) -> Option<&str> {
-    spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
-        Bound::Word(word) => Some(word.as_str()),
-        Bound::Value(_) | Bound::OfRate(_) => None,
-    })
 }
 
 #[cfg(test)]

@@ -79,21 +79,33 @@ pub struct Carried {
     pub received: u64,
 }
 
+/// States (`include/net/tcp_states.h`) in which this end's FIN is acknowledged, and in which the peer's has come: the kernel counts either as a byte.
+const OWN_FIN_ACKED: [u8; 2] = [FIN_WAIT2, TIME_WAIT];
+const PEERS_FIN_CAME: [u8; 4] = [TIME_WAIT, CLOSE_WAIT, LAST_ACK, CLOSING];
+const FIN_WAIT2: u8 = 5;
+const TIME_WAIT: u8 = 6;
+const CLOSE_WAIT: u8 = 8;
+const LAST_ACK: u8 = 9;
+const CLOSING: u8 = 11;
+
 impl Connection<'_> {
     /// What it carried from the first sample to the last: nothing where that is not counted. Counters that go back are another socket's.
     pub fn carried(&self) -> Carried {
-        let of_socket = |bytes: fn(&TcpInfo) -> Option<u64>| {
-            let ends = self.samples.first().zip(self.samples.last());
-            let counts = ends.and_then(|(first, last)| bytes(&first.info).zip(bytes(&last.info)));
-            counts.map_or(0, |(first, last)| last.saturating_sub(first))
+        let of_socket = |bytes: fn(&TcpInfo) -> Option<u64>, fin_states: &[u8]| {
+            let Some((first, last)) = self.samples.first().zip(self.samples.last()) else { return 0 };
+            let counts = bytes(&first.info).zip(bytes(&last.info));
+            let has_fin = |sample: &TcpSample| fin_states.contains(&sample.info.state);
+            let fin = u64::from(has_fin(last) && !has_fin(first));
+            counts.map_or(0, |(first, last)| last.saturating_sub(first).saturating_sub(fin))
         };
         let of_packets = |samples: &[PacketSample]| {
             let ends = samples.first().zip(samples.last());
             ends.map_or(0, |(first, last)| last.acked_bytes.saturating_sub(first.acked_bytes))
         };
         Carried {
-            sent: of_socket(|info| info.bytes_acked).max(of_packets(self.packets.sent)),
-            received: of_socket(|info| info.bytes_received).max(of_packets(self.packets.received)),
+            sent: of_socket(|info| info.bytes_acked, &OWN_FIN_ACKED).max(of_packets(self.packets.sent)),
+            received: of_socket(|info| info.bytes_received, &PEERS_FIN_CAME)
+                .max(of_packets(self.packets.received)),
         }
     }
 

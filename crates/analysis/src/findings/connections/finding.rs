@@ -72,17 +72,17 @@ impl Connections {
             let mut own = self
                 .connections
                 .iter_mut()
-                .filter(|one| (&one.local, &one.remote) == (&sender.remote, &sender.local))
+                .filter(|finding| (&finding.local, &finding.remote) == (&sender.remote, &sender.local))
                 .peekable();
-            let is_silent = own.peek().is_none_or(|one| one.rate_bps.unwrap_or(0) == 0);
-            match own.find(|one| one.direction == Some(Direction::Reverse)) {
-                Some(one) => one.take_from_sender(sender.clone()),
+            let is_silent = own.peek().is_none_or(|finding| finding.rate_bps.unwrap_or(0) == 0);
+            match own.find(|finding| finding.direction == Some(Direction::Reverse)) {
+                Some(finding) => finding.take_from_sender(sender.clone()),
                 None if is_silent && sender.verdict.limited_by.is_some() => {
                     let (local, remote) = (sender.remote.clone(), sender.local.clone());
                     let direction = Some(Direction::Reverse);
-                    let mut one = ConnectionFinding { local, remote, direction, ..Default::default() };
-                    one.take_from_sender(sender.clone());
-                    self.connections.push(one);
+                    let mut finding = ConnectionFinding { local, remote, direction, ..Default::default() };
+                    finding.take_from_sender(sender.clone());
+                    self.connections.push(finding);
                 }
                 None => {}
             }

@@ -168,6 +168,50 @@ fn data_that_nothing_acknowledges_is_not_idle() {
     assert!(!matches!(found.verdict.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
 }
 
+/// The kernel counts a FIN as a byte.
+#[test]
+fn a_fin_that_came_is_no_payload() {
+    let found = stalled(|n, info| {
+        (info.rwnd_bytes, info.unacked_bytes) = (Some(1_000_000), 20 * MSS);
+        (info.lost_segments, info.backoff) = (Some(20), Some(4));
+        info.bytes_received = Some(84 + u64::from(n == 99));
+        info.state = if n == 99 { 8 } else { 1 };
+    });
+    assert_eq!(found.direction, Some(Direction::Forward), "{found:#?}");
+    assert_eq!(
+        (found.verdict.limited_by, found.verdict.cause),
+        (Some(LimitedBy::Path), Some(Cause::Silence))
+    );
+}
+
+#[test]
+fn the_far_end_is_asked_of_a_connection_that_carried_nothing_here() {
+    let ends = |local: &str, remote: &str, rate_bps, direction| ConnectionFinding {
+        local: local.to_owned(),
+        remote: remote.to_owned(),
+        rate_bps: Some(rate_bps),
+        direction: Some(direction),
+        ..ConnectionFinding::default()
+    };
+    let verdict = Verdict { limited_by: Some(LimitedBy::Path), ..Verdict::default() };
+    let far = Connections {
+        connections: vec![ConnectionFinding { verdict, ..ends("b:80", "a:9", 0, Direction::Forward) }],
+        ..Connections::new()
+    };
+    let seen = |rate_bps| {
+        let mut near = Connections {
+            connections: vec![ends("a:9", "b:80", rate_bps, Direction::Forward)],
+            ..Connections::new()
+        };
+        near.ask_senders(&far);
+        let limit = |finding: &ConnectionFinding| (finding.direction, finding.verdict.limited_by);
+        near.connections.iter().map(limit).collect::<Vec<_>>()
+    };
+    let own = (Some(Direction::Forward), None);
+    assert_eq!(seen(0), [own, (Some(Direction::Reverse), Some(LimitedBy::Path))]);
+    assert_eq!(seen(1_000), [own], "it carried something: that is what the command did");
+}
+
 /// A connection of which packets were captured at one of its ends.
 fn captured<'a>(sent: &'a [PacketSample], received: &'a [PacketSample]) -> Connection<'a> {
     Connection {

@@ -14,7 +14,7 @@ pub(super) const REACHED: Rule = Rule {
     },
 };
 
-/// No socket reports its own limit (`SO_MAX_PACING_RATE`).
+/// Packets, and sockets of older kernels, do not show the limit itself (`SO_MAX_PACING_RATE`).
 pub(super) const BY_PROGRAM: Rule = Rule {
     id: RuleId::new("pacing.by_program"),
     question: "Does data wait while the pacing rate is what gets through, and has it not changed for long?",

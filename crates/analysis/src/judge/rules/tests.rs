@@ -15,7 +15,9 @@ use pipefill_core::evidence::{
     Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, SenderEvidence, Settled, SteadyRate,
 };
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{AnyRow, CpuSample, Fact, LossKind, Manifest, Observed, PathFacts, Subject};
+use pipefill_core::record::{
+    AnyRow, CpuSample, Fact, LossKind, Manifest, Observed, Origin, PathFacts, Subject, Waiting,
+};
 use pipefill_core::tcp_info::TcpInfo;
 
 const SECOND: TimeInterval = TimeInterval { from_us: 1_000_000, to_us: 2_000_000 };
@@ -225,6 +227,30 @@ fn a_path_without_a_rate_is_full_while_a_queue_that_drops_stands() {
     assert!(!is_busy(25, 10, 0, LossKind::Chance));
 }
 
+/// A round trip that is longer than the emulated one is a queue's where the path sends at its rate, and a delayed ACK's where it does not.
+#[test]
+fn a_queue_that_only_the_round_trip_shows_sends_at_the_rate_that_was_asked_for() {
+    let is_busy = |origin: Origin, mbit: u64| {
+        let mut manifest = manifest("[[flow]]\n");
+        let mut path = PathFacts { base_rtt_us: Some(Fact::asked(20_000)), ..PathFacts::default() };
+        path.forward.rate_bps = Some(Fact { value: 100_000_000, origin });
+        let emulated = if origin == Origin::Asked { path.clone() } else { PathFacts::default() };
+        manifest.subject = Subject::Observed(Observed { path, emulated, ..Observed::default() });
+        let row = |tenth: u64| {
+            let info = TcpInfo {
+                bytes_acked: Some(tenth * mbit * 12_500),
+                mss_bytes: 1448,
+                srtt_us: Some(25_000),
+                ..TcpInfo::default()
+            };
+            AnyRow::Tcp(of_sender(tenth * 100_000, info))
+        };
+        is_full(&manifest, &(0..=30).map(row).collect::<Vec<_>>())
+    };
+    assert_eq!([is_busy(Origin::Asked, 85), is_busy(Origin::Asked, 10)], [true, false]);
+    assert!(is_busy(Origin::Inferred, 10), "others may fill it");
+}
+
 #[test]
 fn a_bucket_that_was_never_empty_makes_no_path_full() {
     let manifest = three_flows("burst = \"64MiB\"\n");
@@ -252,6 +278,46 @@ fn a_write_that_a_pacer_spreads_does_not_hide_a_window_of_the_application() {
     };
     assert_eq!(rule(1.0), "app.window");
     assert_ne!(rule(0.0), "app.window", "more always waits");
+}
+
+#[test]
+fn a_send_buffer_that_is_emptied_and_refilled_limits_although_data_waits_at_times() {
+    let rule = |unsent_share, sndbuf_least, sndbuf_used| {
+        let sender = SenderEvidence {
+            unsent_share: Some(unsent_share),
+            sndbuf_least: Some(sndbuf_least),
+            sndbuf_used: Some(sndbuf_used),
+            pacing_rate_bps: Some(12_000_000),
+            ..idle()
+        };
+        rule_of(Evidence { sender: Some(sender), ..Evidence::default() })
+    };
+    assert_eq!(rule(0.7, 0.7, 1.5), "sndbuf.emptied_and_refilled");
+    assert_eq!(rule(1.0, 0.7, 1.5), "pacing.explains_rate", "a pacer always has something to send");
+    assert_ne!(rule(0.7, 0.1, 1.5), "sndbuf.emptied_and_refilled", "its writer lets it run dry");
+}
+
+#[test]
+fn nothing_that_comes_back_for_three_timers_is_silence_or_a_link_that_is_too_small() {
+    let rule = |backoff, acked_so_far, dsacks| {
+        let sender = SenderEvidence {
+            backoff_least: Some(backoff),
+            acked_so_far,
+            unacked_least: 14_480,
+            dsacks_so_far: Some(dsacks),
+            repair_share: 1.0,
+            ..idle()
+        };
+        rule_of(Evidence { sender: Some(sender), ..Evidence::default() })
+    };
+    assert_eq!(rule(3, 206, 0), "path.mtu.by_timer");
+    assert_eq!(rule(3, 500_000, 0), "path.silence.by_timer");
+    assert_eq!([rule(2, 206, 0), rule(3, 206, 1)], ["cwnd.repairing"; 2], "too soon; data arrived");
+    let waiting = |may_lose_full_segments| {
+        let waiting = Some(Waiting::Silence);
+        rule_of(Evidence { waiting, may_lose_full_segments, ..Evidence::default() })
+    };
+    assert_eq!([waiting(true), waiting(false)], ["path.mtu", "path.silence"]);
 }
 
 #[test]
