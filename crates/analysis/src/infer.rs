@@ -19,6 +19,7 @@ mod known_run;
 mod losses;
 pub(crate) mod packets;
 pub(crate) mod queue;
+mod rate_over_time;
 mod rounds;
 pub(crate) mod run;
 pub(crate) mod samples;
@@ -36,7 +37,7 @@ pub(crate) mod waits;
 pub(crate) mod way;
 
 pub use blindfold::{View, blindfolded, forget_the_plan};
-pub use known_path::{KnownPath, KnownWay};
+pub use known_path::{KnownPath, KnownWay, Policer};
 pub use known_run::KnownRun;
 
 use crate::ground::models::headers::Headers;

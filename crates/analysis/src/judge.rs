@@ -139,6 +139,15 @@ pub struct Span {
     pub rule: Option<RuleId>,
 }
 
+/// The time before a token bucket was empty: any rate passes then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct UnlimitedStart {
+    /// Depth of the bucket.
+    pub bucket_bytes: u64,
+    /// From the flow's start until so much had passed, or to its end.
+    pub lasted_us: u64,
+}
+
 /// What the arithmetic of a verdict needs; medians over the epochs of its cause, sums over the flow's streams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Figures {
@@ -175,6 +184,9 @@ pub struct Figures {
     pub random_loss_share: Option<f64>,
     /// What the path's rate lets through as payload of this flow, were it alone.
     pub path_goodput_bps: Option<u64>,
+    /// The path's rate in the measured time, of Ethernet frames: the mean where it changed.
+    #[serde(default)]
+    pub path_rate_bps: Option<u64>,
     /// What passed in the flow's direction, all flows together, over the path's rate, in the measured time; one at most.
     pub utilisation: Option<f64>,
     /// By which part of its peak what was in flight changed within an epoch: where that is much, Little's law does not hold.
@@ -186,6 +198,9 @@ pub struct Figures {
     /// Segments whose ACK told of a CE mark, all streams; of packets the ACKs that did. `None` where there were none.
     #[serde(default)]
     pub ce_segments: Option<u64>,
+    /// Before the bottleneck's bucket was empty, where that is a considerable part of the flow's time.
+    #[serde(default)]
+    pub unlimited: Option<UnlimitedStart>,
     /// cwnd before the idle times after which it was smaller, all streams.
     #[serde(default)]
     pub cwnd_before_idle_bytes: Option<u64>,

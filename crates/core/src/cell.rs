@@ -195,6 +195,12 @@ impl PathSpec {
         }
     }
 
+    /// Whether an inner link of `direction` drops what is as large as the hosts' own links allow, and tells nobody (RFC 2923, section 2.1).
+    pub fn is_black_hole(&self, direction: Direction) -> bool {
+        let inner = self.way(direction).inner_mtu.as_ref();
+        inner.is_some_and(|inner| inner.pmtud == Pmtud::BlackHole && inner.mtu < self.mtu)
+    }
+
     /// The base round trip: both fixed delays, no serialisation, no queue.
     pub fn rtt(&self) -> Duration {
         self.forward.delay + self.reverse.delay
@@ -393,6 +399,24 @@ pub struct HostSpec {
     /// What its interface does for TCP.
     #[serde(default, skip_serializing_if = "Offloads::is_empty")]
     pub offloads: Offloads,
+}
+
+impl HostSpec {
+    /// What `SO_RCVBUF` of `asked` bytes becomes before the kernel doubles it: no more than this host's `net.core.rmem_max`, where the
+    /// scenario has one (`sk_setsockopt()`).
+    pub fn granted_rcvbuf(&self, asked: Bytes) -> Bytes {
+        self.granted("net.core.rmem_max", asked)
+    }
+
+    /// The same of `SO_SNDBUF` by `net.core.wmem_max`.
+    pub fn granted_sndbuf(&self, asked: Bytes) -> Bytes {
+        self.granted("net.core.wmem_max", asked)
+    }
+
+    fn granted(&self, sysctl: &str, asked: Bytes) -> Bytes {
+        let most = self.sysctl.get(sysctl).and_then(|value| value.trim().parse().ok());
+        most.map_or(asked, |most| asked.min(Bytes::new(most)))
+    }
 }
 
 /// Features of an interface in the words of `ethtool -K`; `None` = as the machine has it.

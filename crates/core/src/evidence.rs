@@ -261,6 +261,8 @@ pub struct PathEvidence {
     pub rate_used: Option<f64>,
     /// Whether all that passed so far fits into its token bucket.
     pub is_within_burst: bool,
+    /// Whether a link of the scenario drops the hosts' full-size packets without a word.
+    pub drops_full_segments: bool,
     /// Whether the bottleneck's queue held something at each of several samples.
     pub queue_always: bool,
     /// Whether the round trip was that of a queue which overflows at each of several samples; for a path whose queue nobody sampled.

@@ -167,6 +167,7 @@ impl<'a> Stage<'a> {
         let topology = Topology::build(&spec.path)?;
         let mut settings = sysctl::apply(&topology.a, "sender", &spec.sender)?;
         settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
+        let mut settings: Vec<Setting> = sysctl::kept_by_sockets(settings).collect();
         settings.extend(offloads::apply(&topology.a, "sender", &spec.sender.offloads)?);
         settings.extend(offloads::apply(&topology.b, "receiver", &spec.receiver.offloads)?);
         let addresses = [address_a(spec.path.family), address_b(spec.path.family)];
@@ -179,7 +180,8 @@ impl<'a> Stage<'a> {
         let ends = [(&pair.sender, "sender", &spec.sender), (&pair.receiver, "receiver", &spec.receiver)];
         for (which, (namespace, place, host)) in ends.into_iter().enumerate() {
             let changes = pair.is_changeable(which).then_some(Changes { restorer: &mut *restorer, which });
-            settings.extend(sysctl::apply_for_a_while(namespace, place, host, changes)?);
+            let applied = sysctl::apply_for_a_while(namespace, place, host, changes)?;
+            settings.extend(sysctl::kept_by_sockets(applied));
         }
         let topology = Topology::of_hosts(pair.sender.try_clone()?, pair.receiver.try_clone()?);
         Self::set(run, is_traced, topology, pair.addresses, Some(pair.rtt), settings)

@@ -32,6 +32,9 @@ const RECORDED: [&str; 14] = [
     "net.ipv4.tcp_wmem",
 ];
 
+/// Global, and not to be set in a namespace: sockets of a run keep to them by themselves.
+const KEPT_BY_SOCKETS: [&str; 2] = ["net.core.rmem_max", "net.core.wmem_max"];
+
 const BUFFERS: [&str; 4] =
     ["net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"];
 
@@ -65,6 +68,18 @@ pub(crate) fn apply_for_a_while(
         }
         settings.extend(recorded(place, host));
         Ok(settings)
+    })
+}
+
+/// `settings` of a host whose sockets are this run's own, which keep to what is global by themselves.
+pub(crate) fn kept_by_sockets(settings: Vec<Setting>) -> impl Iterator<Item = Setting> {
+    settings.into_iter().map(|setting| {
+        if setting.met || !KEPT_BY_SOCKETS.contains(&setting.name.as_str()) {
+            return setting;
+        }
+        let why =
+            Some("the kernel has it once for all namespaces; this run's sockets ask for no more".to_owned());
+        Setting { got: setting.asked.clone(), why, met: true, ..setting }
     })
 }
 

@@ -21,7 +21,20 @@ pub struct Bottleneck<T> {
     bucket: TokenBucket,
     limit: Option<Limit>,
     queue: Fifo<T>,
-    is_behind_delay: bool,
+    fed_by: FedBy,
+}
+
+/// What hands a bottleneck its packets: which of them it has to hold at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FedBy {
+    /// A device, one by one: what may leave at once does not count as queued when the next one comes.
+    Device,
+    /// `netem_dequeue()`, which hands its child everything that is due before it asks the child for the first packet: what comes or leaves at
+    /// one instant is queued for all that come at this instant.
+    Netem,
+    /// A delay whose packets have instants of their own, as the lab's have their kernel's reception stamps: only segments of one super-packet
+    /// come at once.
+    SuperPackets,
 }
 
 impl<T> Bottleneck<T> {
@@ -32,14 +45,14 @@ impl<T> Bottleneck<T> {
             bucket: TokenBucket::new(spec.rate, spec.burst, spec.overhead),
             limit: Limit::resolve(spec.queue, Some(spec.rate), rtt),
             queue: Fifo::new(),
-            is_behind_delay: false,
+            fed_by: FedBy::Device,
         }
     }
 
-    /// As [`Self::new`], fed by a delay: `netem_dequeue()` hands its child everything that is due before it asks the child
-    /// for the first packet, so that what comes or leaves at one instant is queued for all that come at this instant.
-    pub fn behind_delay(spec: &BottleneckSpec, rtt: Duration) -> Self {
-        Self { is_behind_delay: true, ..Self::new(spec, rtt) }
+    /// As [`Self::new`], behind another element.
+    #[must_use]
+    pub fn fed_by(self, fed_by: FedBy) -> Self {
+        Self { fed_by, ..self }
     }
 
     /// With the rates of the changes of `spec`, from [`Self::begin`] on.
@@ -61,14 +74,17 @@ impl<T> Bottleneck<T> {
         self.queue.is_due(now)
     }
 
-    fn has_room(&self, now: Time, departure: Time, bytes: u32) -> bool {
+    fn has_room(&self, now: Time, departure: Time, packet: &Packet<T>) -> bool {
         let Some(limit) = self.limit else { return true };
+        let at_once = match self.fed_by {
+            FedBy::Device if departure <= now => return true,
+            FedBy::Device => Count::default(),
+            FedBy::Netem => self.queue.leaving(now),
+            FedBy::SuperPackets => self.queue.leaving_of(now, packet.gso_id),
+        };
         let mut held = self.queue.backlog();
-        if self.is_behind_delay {
-            held += self.queue.leaving(now);
-            return limit.admits(held, bytes);
-        }
-        departure <= now || limit.admits(held, bytes)
+        held += at_once;
+        limit.admits(held, packet.bytes)
     }
 }
 
@@ -81,7 +97,7 @@ impl<T> Element<T> for Bottleneck<T> {
             return Err(Dropped { reason, packet });
         }
         let departure = self.bucket.departure(now, packet.bytes);
-        if !self.has_room(now, departure, packet.bytes) {
+        if !self.has_room(now, departure, &packet) {
             let reason = DropReason::QueueFull;
             return Err(Dropped { reason, packet });
         }
@@ -172,7 +188,8 @@ mod tests {
 
     #[test]
     fn behind_a_delay_an_instants_burst_has_to_fit_into_the_queue() {
-        let mut bottleneck = Bottleneck::behind_delay(&queue_smaller_than_the_bucket(), Duration::ZERO);
+        let mut bottleneck =
+            Bottleneck::new(&queue_smaller_than_the_bucket(), Duration::ZERO).fed_by(FedBy::Netem);
         let burst = |bottleneck: &mut Bottleneck<u32>, at| [0; 4].map(|_| offer(bottleneck, at, 1500));
         let full = Some(DropReason::QueueFull);
         assert_eq!(burst(&mut bottleneck, 7), [None, None, full, full]);

@@ -15,9 +15,10 @@ pub(crate) struct Fifo<T> {
     left: usize,
     /// The other entries.
     backlog: Count,
-    /// The latest instant at which something left, and what left at this very instant.
+    /// The latest instant at which something left, what left at this very instant, and the last super-packet of it.
     latest: Time,
     leaving: Count,
+    last: (u64, Count),
 }
 
 impl<T> Fifo<T> {
@@ -30,6 +31,7 @@ impl<T> Fifo<T> {
             backlog: none,
             latest: Time::ZERO,
             leaving: none,
+            last: (0, none),
         }
     }
 
@@ -39,8 +41,8 @@ impl<T> Fifo<T> {
         while let Some(entry) = self.entries.get(self.left)
             && entry.due <= now
         {
-            let (due, bytes) = (entry.due, entry.packet.bytes);
-            self.leave(due, bytes);
+            let (due, bytes, gso_id) = (entry.due, entry.packet.bytes, entry.packet.gso_id);
+            self.leave(due, bytes, gso_id);
             self.left += 1;
         }
     }
@@ -75,11 +77,12 @@ impl<T> Fifo<T> {
         if !self.is_due(now) {
             return None;
         }
-        let bytes = self.entries.front()?.packet.bytes;
+        let front = &self.entries.front()?.packet;
+        let (bytes, gso_id) = (front.bytes, front.gso_id);
         if self.left > 0 {
             self.left -= 1;
         } else {
-            self.leave(self.first, bytes);
+            self.leave(self.first, bytes, gso_id);
         }
         self.first = self.entries.get(1).map_or(Time::MAX, |entry| entry.due);
         self.entries.pop_front()
@@ -94,11 +97,21 @@ impl<T> Fifo<T> {
         if now == self.latest { self.leaving } else { Count::default() }
     }
 
+    /// What of the super-packet `gso_id` left at `now` itself, where no other one left after it.
+    pub(crate) fn leaving_of(&self, now: Time, gso_id: u64) -> Count {
+        let (last, count) = self.last;
+        if now == self.latest && last == gso_id { count } else { Count::default() }
+    }
+
     #[inline]
-    fn leave(&mut self, due: Time, bytes: u32) {
+    fn leave(&mut self, due: Time, bytes: u32, gso_id: u64) {
         if due != self.latest {
-            (self.latest, self.leaving) = (due, Count::default());
+            (self.latest, self.leaving, self.last) = (due, Count::default(), (gso_id, Count::default()));
         }
+        if self.last.0 != gso_id {
+            self.last = (gso_id, Count::default());
+        }
+        self.last.1 += Count::one(bytes);
         self.backlog -= Count::one(bytes);
         self.leaving += Count::one(bytes);
     }

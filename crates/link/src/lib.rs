@@ -25,7 +25,7 @@ mod policer;
 mod stages;
 mod token_bucket;
 
-pub use bottleneck::Bottleneck;
+pub use bottleneck::{Bottleneck, FedBy};
 pub use counters::{Backlog, Count, Counters};
 pub use delay::Delay;
 pub use duplicate::Duplicate;

@@ -2,6 +2,7 @@
 //!
 //! Never: a decision that depends on how often or how late the driver calls.
 
+use crate::bottleneck::FedBy;
 use crate::counters::{Backlog, Count, Counters};
 use crate::entry::{Entry, Fate};
 use crate::ip_packet::IpPacket;
@@ -26,10 +27,16 @@ pub struct OneWay<T> {
 impl<T: IpPacket> OneWay<T> {
     /// The direction `name` (`forward` or `reverse`) of a path with the base round trip `rtt`, which limits in BDPs refer
     /// to. Each element draws from its own stream of `seed`: `{name}/loss`, `/mark`, `/duplicate`, `/jitter`, `/reorder`.
+    /// A bottleneck behind a delay is fed as by netem.
     pub fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed) -> Self {
+        Self::fed_by(spec, rtt, name, seed, FedBy::Netem)
+    }
+
+    /// The same, whose bottleneck behind a delay is fed in another way.
+    pub fn fed_by(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed, fed_by: FedBy) -> Self {
         Self {
             entry: Entry::new(spec, name, seed).map(Box::new),
-            stages: Stages::new(spec, rtt, name, seed),
+            stages: Stages::new(spec, rtt, name, seed, fed_by),
             counters: Counters::new(spec),
         }
     }

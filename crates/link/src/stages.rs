@@ -2,7 +2,7 @@
 //!
 //! A part that the scenario does not ask for does not exist. Never: a hand-over at any other instant than the due one.
 
-use crate::bottleneck::Bottleneck;
+use crate::bottleneck::{Bottleneck, FedBy};
 use crate::counters::{Backlog, Count, Counters};
 use crate::delay::Delay;
 use crate::element::{Element, hand_over};
@@ -22,13 +22,13 @@ pub(crate) enum Stages<T> {
 }
 
 impl<T> Stages<T> {
-    /// A direction without delay and rate has a delay element of zero, which holds a packet until the driver takes it.
-    pub(crate) fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed) -> Self {
+    /// Behind a delay the bottleneck is fed by `fed_by`. A direction without delay and rate has a delay element of zero, which holds a packet until the driver takes it.
+    pub(crate) fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed, fed_by: FedBy) -> Self {
         let delay = || Delay::new(spec, rtt, name, seed);
         match &spec.bottleneck {
             None => Self::Delay(delay()),
             Some(bottleneck) if Delay::<T>::is_needed(spec) => {
-                let bottleneck = Bottleneck::behind_delay(bottleneck, rtt).with_rates(spec);
+                let bottleneck = Bottleneck::new(bottleneck, rtt).fed_by(fed_by).with_rates(spec);
                 Self::DelayThenBottleneck(delay(), bottleneck)
             }
             Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt).with_rates(spec)),

@@ -22,6 +22,11 @@ macro_rules! entries {
                 text: include_str!(concat!("../../../scenarios/catalogue/", $name, ".toml")),
             },)+
             CatalogueScenario {
+                set: CatalogueSet::Causes,
+                name: "causes",
+                text: include_str!("../../../scenarios/causes.toml"),
+            },
+            CatalogueScenario {
                 set: CatalogueSet::Applications,
                 name: "applications",
                 text: include_str!("../../../scenarios/applications.toml"),
@@ -30,7 +35,7 @@ macro_rules! entries {
     };
 }
 
-/// Every scenario of the catalogue: those of one cell by name, then the conversations.
+/// Every scenario of the catalogue: those of one cell by name, then what sets buffers and rates, then the conversations.
 pub const CATALOGUE: &[CatalogueScenario] = entries![
     "ack-behind-upload",
     "ack-loss-85",

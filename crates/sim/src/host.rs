@@ -41,7 +41,8 @@ pub(crate) struct Host {
     pub(crate) packet_cost: Duration,
 }
 
-/// Taken, but without effect in virtual time: nothing is remembered between runs.
+/// Taken without an effect on a host: nothing is remembered between runs, and the last two are what sockets ask for at most
+/// ([`HostSpec::granted_rcvbuf`]).
 const IRRELEVANT: [&str; 4] = [
     "net.ipv4.tcp_no_metrics_save",
     "net.ipv4.tcp_allowed_congestion_control",

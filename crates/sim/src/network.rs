@@ -9,7 +9,7 @@ use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec, Pm
 use pipefill_core::problem::Problem;
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
-use pipefill_link::{Backlog, Counters, OneWay, Packet, Released};
+use pipefill_link::{Backlog, Counters, FedBy, OneWay, Packet, Released};
 
 /// What a host without a bottleneck sends at most.
 pub(crate) const HOST_RATE: Rate = Rate::from_bps(25_000_000_000);
@@ -29,10 +29,11 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// `carries` says which directions carry data.
+    /// `carries` says which directions carry data, `fed_by` what hands the bottlenecks their packets.
     pub(crate) fn new(
         path: &PathSpec,
         seed: Seed,
+        fed_by: FedBy,
         carries: impl Fn(Direction) -> bool,
         capture: Option<Box<Capture>>,
     ) -> Self {
@@ -47,7 +48,7 @@ impl Network {
                     burst: HOST_BURST,
                 });
             }
-            OneWay::new(&spec, path.rtt(), name, seed)
+            OneWay::fed_by(&spec, path.rtt(), name, seed, fed_by)
         };
         Self {
             forward: one_way(&path.forward, "forward", Direction::Forward),

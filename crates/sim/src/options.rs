@@ -1,5 +1,6 @@
 //! What a kernel can be told or built to do, and what the simulator does where a scenario is silent.
 
+use pipefill_link::FedBy;
 use std::time::Duration;
 
 /// How the receive window follows from the receive buffer.
@@ -27,7 +28,8 @@ pub struct Options {
     /// The sender hands over super-packets of up to 64 KB (TSO/GSO), as over veth, unless the scenario turns `gso` or `tso` off; without
     /// it one MSS a packet.
     pub gso: bool,
-    /// Whether packets reach the receiver made anew, as by the lab's data path, and not as the sender made them, as over a router.
+    /// Whether the path is the lab's data path, from which packets come made anew, each at an instant of its own; else netem, from which they
+    /// come as the sender made them, and all of one instant together.
     pub remakes_packets: bool,
     /// The rule for the receive window where the scenario does not set `net.ipv4.tcp_adv_win_scale`.
     pub window_rule: WindowRule,
@@ -38,6 +40,13 @@ pub struct Options {
     pub packet_cost: Duration,
     /// How long after a tick of the kernel's millisecond clock the connections begin: timestamps and timers count in ticks.
     pub phase: Duration,
+}
+
+impl Options {
+    /// What hands the bottleneck its packets: the lab's data path, or netem.
+    pub(crate) const fn fed_by(&self) -> FedBy {
+        if self.remakes_packets { FedBy::SuperPackets } else { FedBy::Netem }
+    }
 }
 
 impl Default for Options {

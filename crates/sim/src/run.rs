@@ -24,7 +24,7 @@ use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, Manifest, Sink};
 use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::traffic::waiting;
-use pipefill_core::units::{Bytes, Rate, Time};
+use pipefill_core::units::{Rate, Time};
 use std::time::Duration;
 
 /// How often the drain is looked at.
@@ -59,7 +59,7 @@ pub(crate) fn carry_out(
     let carries =
         |direction| spec.flows.iter().any(|flow| flow.direction == direction || flow.app.sends_both_ways());
     let capture = Capture::begin(run, streams.iter().map(Stream::identity), sink)?;
-    let network = Network::new(&spec.path, run.seed, carries, capture);
+    let network = Network::new(&spec.path, run.seed, options.fed_by(), carries, capture);
     let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
     let mut traffic = Traffic {
         spec,
@@ -87,11 +87,11 @@ fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], Problem> {
     let host = |host| Host::new(host, &spec.path, options);
     let hosts = [host(&spec.sender)?, host(&spec.receiver)?];
     for flow in &spec.flows {
-        let from = match flow.direction {
-            Direction::Forward => &hosts[0],
-            Direction::Reverse => &hosts[1],
+        let (from, from_spec) = match flow.direction {
+            Direction::Forward => (&hosts[0], &spec.sender),
+            Direction::Reverse => (&hosts[1], &spec.receiver),
         };
-        refuse_many_writes(flow, from)?;
+        refuse_many_writes(flow, from, from_spec)?;
     }
     Ok(hosts)
 }
@@ -105,6 +105,14 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
         return Err(Problem::machine(
             "the simulator does not send a ping through path.inner_mtu",
             "leave inner_mtu out, or run it with --on lab",
+        ));
+    }
+    let is_buffered =
+        |flow: &FlowSpec| flow.protocol == Protocol::Udp && (flow.rcvbuf.is_some() || flow.sndbuf.is_some());
+    if spec.flows.iter().any(is_buffered) {
+        return Err(Problem::machine(
+            "the simulator does not model the buffers of a UDP socket: its reader is always fast enough",
+            "leave rcvbuf and sndbuf out, or run it with --on lab",
         ));
     }
     let is_fragmented =
@@ -125,8 +133,9 @@ fn writer_habit(options: Options, flow: &FlowSpec) -> WriterHabit {
 }
 
 /// Writes far smaller than the buffer that takes them: nothing else could happen before the last one.
-fn refuse_many_writes(flow: &FlowSpec, from: &Host) -> Result<(), Problem> {
-    let buffer = flow.sndbuf.map_or(from.wmem[2], |asked| asked.get().saturating_mul(2));
+fn refuse_many_writes(flow: &FlowSpec, from: &Host, spec: &HostSpec) -> Result<(), Problem> {
+    let granted = |asked| spec.granted_sndbuf(asked).get().saturating_mul(2);
+    let buffer = flow.sndbuf.map_or(from.wmem[2], granted);
     let writes = buffer / flow.length.get().max(1);
     if flow.protocol == Protocol::Tcp && writes > WRITES_MAX {
         return Err(Problem::machine(
@@ -182,7 +191,7 @@ impl Hosts<'_> {
             Protocol::Tcp => {
                 from.agree_with(&mut to);
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
-                let sndbuf = flow.sndbuf.map(Bytes::get);
+                let sndbuf = flow.sndbuf.map(|asked| from_spec.granted_sndbuf(asked).get());
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
                 let cc = congestion_control(name, run, &format!("stream {number} congestion control"))?;
                 let settings =
@@ -199,7 +208,8 @@ impl Hosts<'_> {
                     max_pacing_rate: None,
                     nodelay: flow.nodelay,
                 };
-                let receiver = Endpoint::new(settings, flow.rcvbuf.map(Bytes::get), false);
+                let rcvbuf = flow.rcvbuf.map(|asked| to_spec.granted_rcvbuf(asked).get());
+                let receiver = Endpoint::new(settings, rcvbuf, false);
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
         };

@@ -2,9 +2,12 @@
 
 use crate::host::Host;
 use crate::options::WindowRule;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::Setting;
+
+/// Why a socket has a smaller buffer than it asked for.
+const CAPPED: &str = "no more than net.core's maximum of its host, doubled as always";
 
 /// The hosts' sysctls and the sockets' options.
 pub(crate) fn all(run: &Run, hosts: [(&str, &Host); 2]) -> Vec<Setting> {
@@ -28,22 +31,28 @@ pub(crate) fn all(run: &Run, hosts: [(&str, &Host); 2]) -> Vec<Setting> {
     settings
 }
 
-fn socket_options(run: &Run, flow: &pipefill_core::cell::FlowSpec, stream: u32) -> Vec<Setting> {
+fn socket_options(run: &Run, flow: &FlowSpec, stream: u32) -> Vec<Setting> {
     let spec = &run.cell.spec;
     let host = match flow.direction {
-        pipefill_core::cell::Direction::Forward => &spec.sender,
-        pipefill_core::cell::Direction::Reverse => &spec.receiver,
+        Direction::Forward => &spec.sender,
+        Direction::Reverse => &spec.receiver,
+    };
+    let peer = match flow.direction {
+        Direction::Forward => &spec.receiver,
+        Direction::Reverse => &spec.sender,
     };
     let name = flow.congestion_control.as_ref().unwrap_or(&host.congestion_control);
     let sender = format!("stream {stream} sender");
     let receiver = format!("stream {stream} receiver");
     let mut settings = vec![setting(&sender, "TCP_CONGESTION", Some(name), name, None)];
-    let doubled = Some("the kernel doubles it");
-    for (place, option, asked) in [(&sender, "SO_SNDBUF", flow.sndbuf), (&receiver, "SO_RCVBUF", flow.rcvbuf)]
-    {
-        settings.extend(asked.map(|bytes| {
-            let (asked, got) = (bytes.get().to_string(), bytes.get().saturating_mul(2).to_string());
-            setting(place, option, Some(&asked), &got, doubled)
+    let sndbuf = flow.sndbuf.map(|asked| (asked, host.granted_sndbuf(asked)));
+    let rcvbuf = flow.rcvbuf.map(|asked| (asked, peer.granted_rcvbuf(asked)));
+    for (place, option, buffer) in [(&sender, "SO_SNDBUF", sndbuf), (&receiver, "SO_RCVBUF", rcvbuf)] {
+        settings.extend(buffer.map(|(asked, granted)| {
+            let (wanted, got) = (asked.get().to_string(), granted.get().saturating_mul(2).to_string());
+            let is_capped = granted < asked;
+            let why = if is_capped { CAPPED } else { "the kernel doubles it" };
+            setting(place, option, Some(&wanted), &got, Some(why))
         }));
     }
     let nodelay = flow.nodelay.then_some([&sender, &receiver]).into_iter().flatten();

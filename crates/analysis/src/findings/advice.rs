@@ -16,6 +16,8 @@ use crate::findings::proposal::{Change, EndStacks, HostNames, Proposal, Reason, 
 use crate::findings::verdict::JudgedFlow;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
+use crate::infer::{KnownWay, Policer};
+use crate::judge::UnlimitedStart;
 use keys::{flow_key, host_name, shares_its_table};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
@@ -31,6 +33,8 @@ const UNKNOWN_RATE_FACTOR: u64 = 2;
 const STREAMS_MAX: u64 = 1024;
 /// A queue of one BDP keeps the pipe full whatever part of its window a sender gives up.
 const QUEUE_BDP: f64 = 1.0;
+/// Depth of a bucket that passes super-packets and hides no rate: that of a scenario's bottleneck where none is given.
+const USUAL_BURST: Bytes = Bytes::new(32 << 10);
 /// A sender that keeps so far below a policer's rate loses nothing to it.
 const BELOW_A_POLICER: f64 = 0.95;
 /// Streams share a loss between them while losses are rare.
@@ -68,6 +72,7 @@ impl Case<'_> {
             LimitedBy::Testbed => vec![self.testbed()],
             LimitedBy::Unknown => vec![self.nothing(Reason::LimitIsUnknown)],
         };
+        let found: Vec<Advice> = self.smaller_bucket().into_iter().chain(found).collect();
         if found.is_empty() { vec![self.nothing(Reason::NoChangeHelps)] } else { found }
     }
 
@@ -186,7 +191,9 @@ impl Case<'_> {
             Some(CwndCause::QueueLoss) => {
                 vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), self.more_streams()]
             }
-            Some(CwndCause::Policer) => vec![Some(self.pace_below_the_policer())],
+            Some(CwndCause::Policer) => {
+                vec![self.larger_bucket(), self.larger_queue(), Some(self.pace_below_the_policer())]
+            }
             Some(CwndCause::AckPath) => {
                 vec![self.pace_the_other_way(), self.bbr(Reason::BbrNeedsFewAcks), self.more_streams()]
             }
@@ -221,8 +228,40 @@ impl Case<'_> {
         self.proposed(changes, Reason::SlowStart(startup), predicted)
     }
 
+    /// A bucket that is as deep as others, where one let any rate pass for a considerable time.
+    fn smaller_bucket(&self) -> Option<Advice> {
+        let UnlimitedStart { bucket_bytes, lasted_us } = self.judged.diagnosis.figures.unlimited?;
+        if bucket_bytes <= USUAL_BURST.get() {
+            return None;
+        }
+        let change = Change {
+            target: Target::Bottleneck,
+            setting: Setting::Burst(USUAL_BURST.get()),
+            key: Self::path_key(self.judged.flow.direction, "burst"),
+        };
+        let path = self.judged.diagnosis.figures.path_goodput_bps;
+        Some(self.proposed(vec![change], Reason::BucketIsLarge { lasted_us }, path))
+    }
+
+    /// A bucket that holds a BDP of the policer; `None` where it does, or where nobody knows how deep it is.
+    fn larger_bucket(&self) -> Option<Advice> {
+        let KnownWay { rate, burst, policer, .. } = *self.judged.way();
+        let (rate, burst, key) = match policer {
+            Some(Policer { rate, burst }) => (rate, burst, "policer.burst"),
+            None => (rate?.value, burst?.value, "burst"),
+        };
+        let needed = rate.bdp(self.base_rtt()?);
+        let change = Change {
+            target: Target::Bottleneck,
+            setting: Setting::Burst(needed.get()),
+            key: Self::path_key(self.judged.flow.direction, key),
+        };
+        (needed > burst).then(|| self.proposed(vec![change], Reason::BucketIsSmall, None))
+    }
+
     fn larger_queue(&self) -> Option<Advice> {
-        if self.queue_bdp()? >= QUEUE_BDP {
+        // What a policer drops would never wait in it.
+        if self.judged.way().policer.is_some() || self.queue_bdp()? >= QUEUE_BDP {
             return None;
         }
         let change = Change {

@@ -70,6 +70,8 @@ pub enum Setting {
     Duration(Duration),
     /// A longer queue at the bottleneck, BDPs.
     LongerQueue(f64),
+    /// Depth of the bottleneck's or the policer's token bucket, bytes.
+    Burst(u64),
     /// A shorter one, or an AQM.
     ShorterQueue(f64),
     /// What the delay element can hold, packets.
@@ -101,6 +103,7 @@ impl Setting {
             Self::NoDelay => "TCP_NODELAY",
             Self::QuickAck => "TCP_QUICKACK",
             Self::Duration(_) => "duration",
+            Self::Burst(_) => "burst",
             Self::LongerQueue(_) | Self::ShorterQueue(_) => "queue",
             Self::DelayLimit(_) => "delay_limit",
             Self::TestBuffers(_) => "window",
@@ -122,7 +125,8 @@ impl Setting {
             | Self::Sndbuf(bytes)
             | Self::ReceiveBuffer(bytes)
             | Self::SendBuffer(bytes)
-            | Self::ApplicationWindow(bytes) => format!("{bytes}B"),
+            | Self::ApplicationWindow(bytes)
+            | Self::Burst(bytes) => format!("{bytes}B"),
             Self::RmemMax(bytes) | Self::TcpRmemMaximum(bytes) => bytes.to_string(),
             Self::Outstanding(requests) => requests.to_string(),
             Self::MaxPacingRate(kbit) | Self::OtherFlowsMaxPacingRate(kbit) => format!("{kbit}kbit"),
@@ -283,6 +287,13 @@ pub enum Reason {
     StreamsRecoverAlone,
     /// The socket's own pacing limit is below the path's rate.
     OwnPacingLimit,
+    /// Any rate passes until a bucket is empty.
+    BucketIsLarge {
+        /// Until then, in this flow.
+        lasted_us: u64,
+    },
+    /// A policer whose bucket holds less than a BDP drops a part of each window.
+    BucketIsSmall,
     /// Below a policer's rate nothing is lost.
     BelowThePolicer,
     /// A flow of the other direction fills the queue of the ACKs.

@@ -11,18 +11,21 @@ pub(crate) fn tcp_flows(spec: &CellSpec) -> impl Iterator<Item = &FlowSpec> {
 
 /// The largest send buffer of `flow`: what it asks for, which the kernel doubles, else the maximum of `tcp_wmem`.
 pub(crate) fn send_maximum(plan: Option<&CellSpec>, flow: &FlowSpec) -> u64 {
-    let of_host = plan.and_then(|plan| triple(plan.data_sender(flow.direction), "net.ipv4.tcp_wmem"));
-    let of_host = of_host.map(|[_, _, maximum]| maximum);
-    doubled(flow.sndbuf).or(of_host).unwrap_or(sizing::tcp_wmem(Bytes::new(0))[2])
+    let host = plan.map(|plan| plan.data_sender(flow.direction));
+    let asked = flow.sndbuf.map(|asked| host.map_or(asked, |host| host.granted_sndbuf(asked)));
+    let of_host = host.and_then(|host| triple(host, "net.ipv4.tcp_wmem")).map(|[_, _, maximum]| maximum);
+    doubled(asked).or(of_host).unwrap_or(sizing::tcp_wmem(Bytes::new(0))[2])
 }
 
 /// The largest receive buffer of `flow`, in the same way. Without autotuning a buffer stays as it begins.
 pub(crate) fn receive_maximum(plan: Option<&CellSpec>, flow: &FlowSpec) -> u64 {
-    let of_host = plan.map(|plan| plan.data_receiver(flow.direction)).and_then(|host| {
+    let host = plan.map(|plan| plan.data_receiver(flow.direction));
+    let asked = flow.rcvbuf.map(|asked| host.map_or(asked, |host| host.granted_rcvbuf(asked)));
+    let of_host = host.and_then(|host| {
         let is_fixed = is_off(host, "net.ipv4.tcp_moderate_rcvbuf");
         triple(host, "net.ipv4.tcp_rmem").map(|sizes| if is_fixed { sizes[1] } else { sizes[2] })
     });
-    doubled(flow.rcvbuf).or(of_host).unwrap_or(sizing::tcp_rmem(Bytes::new(0))[2])
+    doubled(asked).or(of_host).unwrap_or(sizing::tcp_rmem(Bytes::new(0))[2])
 }
 
 /// What one stream of `flow` may have in flight by its receive buffer, and by its send buffer with super-packets, which is what hosts send
@@ -43,8 +46,8 @@ pub(crate) const SCALE_BITS: u32 = 15;
 /// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
 pub(crate) const USUAL_SCALE: u8 = 7;
 
-fn doubled(asked: Option<Bytes>) -> Option<u64> {
-    asked.map(|size| size.get().saturating_mul(2))
+fn doubled(granted: Option<Bytes>) -> Option<u64> {
+    granted.map(|size| size.get().saturating_mul(2))
 }
 
 /// A sysctl of three sizes.

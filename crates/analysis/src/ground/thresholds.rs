@@ -194,12 +194,17 @@ thresholds! {
     /// … where data waited to be sent or acknowledged for this part of the time.
     reading_busy: Judge, Share = 0.50, Source::Kernel("tcp_chrono_start()");
 
+    /// A bucket that lets any rate pass for this part of a flow's time is said.
+    unlimited_told: Judge, Share = 0.05, Source::Catalogue;
+
     /// A bucket this many times as large as the queue behind it lets bursts through and drops what follows: a policer.
     policer_burst: Infer, Times = 4.0, Source::Catalogue;
     /// A policer's queue empties within this part of the round trip …
     policer_queue: Infer, Share = 0.1, Source::Catalogue;
     /// … or holds no more full frames than this.
     policer_frames: Infer, Count = 10.0, Source::Catalogue;
+    /// A queue of so many full frames is none: behind it a bucket of any depth is a policer's.
+    policer_no_queue: Infer, Count = 1.0, Source::Catalogue;
 
     /// A round trip has a queue in it when it is above its base by this part …
     queue_stands: Infer, Share = 0.05, Source::Catalogue;

@@ -2,7 +2,7 @@
 
 use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
-use pipefill_core::cell::{Direction, Family, PathSpec};
+use pipefill_core::cell::{Direction, Family, PathSpec, PolicerSpec};
 use pipefill_core::record::{Fact, PathFacts, WayFacts};
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
@@ -18,6 +18,15 @@ pub struct KnownPath {
     ways: [KnownWay; 2],
 }
 
+/// A token bucket without a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policer {
+    /// What passes in the long run, of Ethernet frames.
+    pub rate: Rate,
+    /// Depth of its bucket.
+    pub burst: Bytes,
+}
+
 /// One direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct KnownWay {
@@ -31,6 +40,8 @@ pub struct KnownWay {
     pub queue: Option<Fact<Bytes>>,
     /// Depth of its token bucket.
     pub burst: Option<Fact<Bytes>>,
+    /// What drops all beyond a rate, beside the bottleneck.
+    pub policer: Option<Policer>,
     /// What round trips and losses show, where no scenario describes the path.
     pub inferred: Option<WayFacts>,
 }
@@ -40,9 +51,12 @@ impl KnownPath {
     pub fn asked(path: &PathSpec) -> Self {
         let way = |direction| {
             let way = path.way(direction);
-            let known = KnownWay { delay: Some(Fact::asked(way.delay)), ..KnownWay::default() };
+            let policer = way.policer.as_ref().map(|&PolicerSpec { rate, burst }| Policer { rate, burst });
+            let delay = Some(Fact::asked(way.delay));
+            let rate = policer.map(|policer| Fact::asked(policer.rate));
+            let known = KnownWay { delay, rate, policer, ..KnownWay::default() };
             way.bottleneck.as_ref().map_or(known, |bottleneck| KnownWay {
-                rate: Some(Fact::asked(bottleneck.rate)),
+                rate: Some(Fact::asked(policer.map_or(bottleneck.rate, |one| one.rate.min(bottleneck.rate)))),
                 overhead: bottleneck.overhead,
                 queue: Some(Fact::asked(bottleneck.queue_bytes(path.rtt(), path.full_frame()))),
                 burst: Some(Fact::asked(bottleneck.burst)),

@@ -104,14 +104,17 @@ impl<'a> RunFacts<'a> {
         let direction = stream.flow.direction;
         let way = self.way(direction);
         let passed = self.history.passed(direction, interval, way.overhead);
+        // In an outage nothing passes, however large the rate is.
+        let rate = way.rate(interval).filter(|rate| rate.value.bps() > 0);
         let carried = |direction: Direction| self.carried[direction.index()] as f64;
         let frame = self.run.path.headers.full_frame().get() as f64;
         PathEvidence {
             base_rtt_us: self.base_rtt_us(),
-            rate_bps: way.rate.map(|rate| rate.map(Rate::bps)),
+            rate_bps: rate.map(|rate| rate.map(Rate::bps)),
             is_the_hosts: way.is_the_hosts,
-            rate_used: way.rate.map(|rate| passed.wire_bps / rate.value.bps() as f64),
+            rate_used: rate.map(|rate| passed.wire_bps / rate.value.bps() as f64),
             is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
+            drops_full_segments: self.run.plan.is_some_and(|plan| plan.path.is_black_hole(direction)),
             queue_always: is_always(
                 self.history.queue_samples(direction, interval).map(|backlog| backlog > 0),
             ),
@@ -138,7 +141,8 @@ impl<'a> RunFacts<'a> {
     /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take
     /// less than an equal part keep what they take, and `stream` and the rest share what is left. `None` where the path has no rate.
     fn fair_share_bps(&self, direction: Direction, stream: u32, interval: TimeInterval) -> Option<f64> {
-        let capacity = self.way(direction).payload_bps(Protocol::Tcp, self.run.path.headers.mss())?;
+        let capacity =
+            self.way(direction).payload_bps(interval, Protocol::Tcp, self.run.path.headers.mss())?;
         let mut others: Vec<f64> = self.history.others_bps(direction, stream, interval);
         others.sort_by(f64::total_cmp);
         let (mut left, mut sharing) = (capacity, others.len() as f64 + 1.0);
@@ -160,7 +164,7 @@ impl<'a> RunFacts<'a> {
             sum = sum.saturating_add(backlog);
             count += 1;
         }
-        self.way(back).wait_us(sum.checked_div(count)?)
+        self.way(back).wait_us(interval, sum.checked_div(count)?)
     }
 }
 

@@ -56,8 +56,9 @@ impl Utilisation {
             is_its.then(|| (stream.stream, ends(flow)))
         };
         let streams = run.streams.iter().filter_map(counted).collect();
-        let Way { rate, headers, overhead, .. } = *way;
-        (window.length_us() > 0).then_some(Self { window, rate: rate?.value, headers, overhead, streams })
+        let Way { headers, overhead, .. } = *way;
+        let rate = way.rate(window)?.value;
+        (window.length_us() > 0).then_some(Self { window, rate, headers, overhead, streams })
     }
 
     /// Takes the next row of any table, in order of time.

@@ -2,6 +2,8 @@
 
 use super::drops::Drops;
 use super::known_run::KnownRun;
+use super::rate_over_time::RateOverTime;
+use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::sizing::SUPER_PACKET;
 use crate::ground::thresholds::Thresholds;
@@ -10,10 +12,10 @@ use pipefill_core::record::{Fact, LossKind};
 use pipefill_core::units::{Bytes, Rate};
 
 /// One direction.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Way {
     /// Its rate, or that of a simulated host where it has none.
-    pub(crate) rate: Option<Fact<Rate>>,
+    rate: Option<Fact<RateOverTime>>,
     /// Whether that is the host's.
     pub(crate) is_the_hosts: bool,
     /// What its packets carry beside payload.
@@ -23,28 +25,33 @@ pub(crate) struct Way {
     /// Depth of its token bucket, bytes.
     pub(crate) burst: u64,
     pub(crate) drops: Drops,
-    /// Whether it is a policer: a bucket that is much larger than the queue behind it, and than the one super-packet that any bucket has to pass.
+    /// Whether its bottleneck works as a policer: a bucket that is much larger than the short queue behind it.
     pub(crate) is_policer: bool,
 }
 
 impl Way {
     pub(crate) fn of(run: &KnownRun<'_>, direction: Direction, thresholds: &Thresholds) -> Self {
         let known = run.path.way(direction);
+        let asked = run.plan.map(|plan| plan.path.way(direction));
+        let asked_rate = asked.and_then(RateOverTime::asked).map(Fact::asked);
+        let own_rate = asked_rate.or(known.rate.map(|rate| rate.map(RateOverTime::always)));
+        let hosts_rate = run.host_rate.filter(|_| own_rate.is_none());
         let burst = known.burst.map_or(0, |burst| burst.value.get());
-        let hosts_rate = run.host_rate.filter(|_| known.rate.is_none()).map(Fact::asked);
         let looks_policed =
             known.inferred.is_some_and(|way| way.loss.is_some_and(|loss| loss.value == LossKind::Policer));
+        // The bucket lets bursts through, more than the one super-packet that any bucket has to pass, or there is no queue behind it.
         let is_policer = |rate: Rate, queue: u64| {
             let base_rtt = run.path.base_rtt();
-            let frames = thresholds.policer_frames.whole() * run.path.headers.full_frame().get();
-            let short = rate.bdp(base_rtt.mul_f64(thresholds.policer_queue.value())).get().max(frames);
+            let frames = |count: u64| count * run.path.headers.full_frame().get();
+            let short = rate.bdp(base_rtt.mul_f64(thresholds.policer_queue.value())).get();
             let large = rate.bdp(base_rtt).get().min(SUPER_PACKET.get() + 1);
-            queue <= short
-                && burst as f64 >= (queue as f64 * thresholds.policer_burst.value()).max(large as f64)
+            queue <= short.max(frames(thresholds.policer_frames.whole()))
+                && burst as f64 >= queue as f64 * thresholds.policer_burst.value()
+                && (burst >= large || queue <= frames(thresholds.policer_no_queue.whole()))
         };
         Self {
-            rate: known.rate.or(hosts_rate),
             is_the_hosts: hosts_rate.is_some(),
+            rate: own_rate.or(hosts_rate.map(|rate| Fact::asked(RateOverTime::always(rate)))),
             headers: run.path.headers,
             overhead: known.overhead,
             burst,
@@ -57,14 +64,26 @@ impl Way {
         }
     }
 
-    /// Payload that it lets through in full segments of `mss` bytes, bits per second.
-    pub(crate) fn payload_bps(&self, protocol: Protocol, payload: u64) -> Option<f64> {
-        Some(self.headers.goodput(self.rate?.value, self.overhead, protocol, Bytes::new(payload)))
+    /// Its rate in `interval`, the mean where it changed.
+    pub(crate) fn rate(&self, interval: TimeInterval) -> Option<Fact<Rate>> {
+        let Fact { value, origin } = self.rate.as_ref()?;
+        Some(Fact { value: value.mean(interval), origin: *origin })
     }
 
-    /// What `bytes` in its queue add to a round trip.
-    pub(crate) fn wait_us(&self, bytes: u64) -> Option<u64> {
-        let rate = self.rate.filter(|_| !self.is_the_hosts)?.value.bps().max(1);
+    /// Payload that it lets through in `interval` in segments or datagrams of `payload` bytes, bits per second.
+    pub(crate) fn payload_bps(
+        &self,
+        interval: TimeInterval,
+        protocol: Protocol,
+        payload: u64,
+    ) -> Option<f64> {
+        let rate = self.rate(interval)?.value;
+        Some(self.headers.goodput(rate, self.overhead, protocol, Bytes::new(payload)))
+    }
+
+    /// What `bytes` in its queue add to a round trip in `interval`.
+    pub(crate) fn wait_us(&self, interval: TimeInterval, bytes: u64) -> Option<u64> {
+        let rate = self.rate(interval).filter(|_| !self.is_the_hosts)?.value.bps().max(1);
         u64::try_from(u128::from(bytes) * 8_000_000 / u128::from(rate)).ok()
     }
 }

@@ -41,13 +41,8 @@ fn asked_receive_window(
         return Some(Cause::Unscaled);
     }
     if let Some(asked) = flow.rcvbuf {
-        let receiver = plan.data_receiver(flow.direction);
-        let most = receiver.sysctl.get("net.core.rmem_max").and_then(|value| value.trim().parse().ok());
-        return Some(if most.is_some_and(|most: u64| most < asked.get()) {
-            Cause::RmemMax
-        } else {
-            Cause::Program
-        });
+        let is_capped = plan.data_receiver(flow.direction).granted_rcvbuf(asked) < asked;
+        return Some(if is_capped { Cause::RmemMax } else { Cause::Program });
     }
     let [largest, _] = windows(Some(plan), flow);
     let share = sender.rwnd? as f64 / largest.get().max(1) as f64;

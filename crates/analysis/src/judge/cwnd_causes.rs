@@ -114,14 +114,16 @@ impl<'a> Refiner<'a> {
         if let Some(way) = self.losses.observed {
             return self.whose_by_sockets(sender, way, trace);
         }
-        let (random, queue) = (self.losses.data.random?, self.losses.data.queue?);
-        let by_queue = if self.losses.is_policer { Cause::Policer } else { Cause::QueueLoss };
+        let Drops { random, queue, policed, .. } = self.losses.data;
+        let (random, queue, policed) = (random?, queue?, policed.unwrap_or(0));
+        let is_policed = if policed > 0 { policed > queue } else { self.losses.is_policer };
+        let by_queue = if is_policed { Cause::Policer } else { Cause::QueueLoss };
         let has_just_dropped = self.has_just_dropped(evidence, sender, around.overflow_us, trace);
         if self.are_spurious(sender, trace) && !has_just_dropped {
             let lost = if random > 0 { Cause::RandomLoss } else { by_queue };
             return self.spurious_cause(sender, trace).or(Some(lost));
         }
-        match (random, queue) {
+        match (random, queue.saturating_add(policed)) {
             (0, 0) if self.losses.data.by_the_testbed() > 0 => Some(by_queue),
             (0, 0) => self.spurious_cause(sender, trace),
             (0, _) => Some(by_queue),

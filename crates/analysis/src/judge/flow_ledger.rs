@@ -4,6 +4,7 @@ use super::confidence::Grounds;
 use super::figures::HolderFigures;
 use super::ledger::{FinishedLedger, Holding, LedgerSums};
 use super::{Confidence, Diagnosis, Figures, HeldTime, Span, TestbedFault, Witness};
+use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::rounded;
 use crate::ground::step_function::Step;
 use crate::ground::thresholds::Thresholds;
@@ -36,6 +37,8 @@ pub struct FlowLedger {
     pub(super) of_flow: Figures,
     /// The path in the direction of the data.
     pub(super) way: Way,
+    /// From its first measured microsecond to its last.
+    pub(super) interval: TimeInterval,
     /// The kernel's counters.
     pub(super) witnesses: Vec<Witness>,
     pub(super) faults: Vec<TestbedFault>,
@@ -142,6 +145,7 @@ impl FlowLedger {
             base_rtt_us,
             ack_loss_share,
             ce_segments,
+            unlimited,
             waits,
             ..
         } = self.of_flow;
@@ -150,11 +154,13 @@ impl FlowLedger {
             loss_share,
             random_loss_share,
             spurious_share,
-            path_goodput_bps: self.way.payload_bps(Protocol::Tcp, payload).map(rounded),
+            path_rate_bps: self.way.rate(self.interval).map(|rate| rate.value.bps()),
+            path_goodput_bps: self.way.payload_bps(self.interval, Protocol::Tcp, payload).map(rounded),
             utilisation,
             base_rtt_us: base_rtt_us.or(figures.min_rtt_us),
             ack_loss_share,
             ce_segments,
+            unlimited,
             waits,
             ..self.whole.means(figures)
         }
@@ -189,6 +195,7 @@ impl FlowLedger {
             whole: HolderFigures::default(),
             of_flow: Figures::default(),
             way: Way::of(&KnownRun::of(&manifest), Direction::Forward, &STANDARD),
+            interval: life,
             witnesses: Vec::new(),
             faults: Vec::new(),
             events: Vec::new(),

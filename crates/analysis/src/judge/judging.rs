@@ -11,7 +11,7 @@ use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, HeldTime, Span, testbed};
+use super::{Confidence, Diagnosis, Figures, HeldTime, Span, UnlimitedStart, testbed};
 use crate::ground::interval::{self, TimeInterval, carrying};
 use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
@@ -53,6 +53,8 @@ struct JudgedFlow<'a> {
     /// Of the streams' whole lives: for a flow that was shorter than its warm-up.
     whole: HolderFigures,
     utilisation: Option<Utilisation>,
+    /// Until when no more had passed than the bottleneck's bucket holds.
+    within_burst_to_us: u64,
 }
 
 /// One TCP stream on the way from samples to its ledger.
@@ -339,6 +341,7 @@ impl<'a> JudgedFlow<'a> {
             app_limited: AppLimited::default(),
             figures: HolderFigures::default(),
             whole: HolderFigures::default(),
+            within_burst_to_us: 0,
             utilisation: whole.and_then(|interval| Utilisation::of(run, flow.direction, interval, way)),
         }
     }
@@ -354,15 +357,16 @@ impl<'a> JudgedFlow<'a> {
             return None;
         }
         let summaries: Vec<&StreamSummary> = facts.run.streams_of(self.index).collect();
-        let way = *facts.way(self.flow.direction);
+        let way = facts.way(self.flow.direction);
         let is_carried = facts.run.plan.is_none() && self.carries_what_is_offered(&summaries, thresholds);
         let mut ledger = FlowLedger {
             flow: self.index,
             direction: self.flow.direction,
             timeline: Vec::new(),
             sums: LedgerSums::default(),
-            of_flow: self.of_flow(facts, &summaries, &streams),
-            way,
+            of_flow: self.of_flow(facts, &summaries, &streams, thresholds),
+            way: way.clone(),
+            interval: facts.run.measured_of_flow(self.index).unwrap_or_default(),
             witnesses: witness::all(&summaries, &self.app_limited),
             faults: testbed::faults(&facts.run, self.flow, way.drops, thresholds),
             measured: self.figures,
@@ -400,10 +404,14 @@ impl<'a> JudgedFlow<'a> {
             sums.absorb(own);
         }
         let payload = self.flow.length.get();
-        let possible = drops.and_then(|_| facts.way(self.flow.direction).payload_bps(Protocol::Udp, payload));
+        let interval = facts.run.measured_of_flow(self.index).unwrap_or_default();
+        let way = drops.map(|_| facts.way(self.flow.direction));
+        let possible = way.and_then(|way| way.payload_bps(interval, Protocol::Udp, payload));
+        let path_rate = way.and_then(|way| way.rate(interval));
         let figures = Figures {
             loss_share: Some(counts.lost_share()),
             acked_bps: Some(counts.received_bps(payload)),
+            path_rate_bps: path_rate.map(|rate| rate.value.bps()),
             path_goodput_bps: possible.map(rounded),
             ..Figures::default()
         };
@@ -449,12 +457,23 @@ impl<'a> JudgedFlow<'a> {
         is_carried(offered, carried.sum(), thresholds)
     }
 
+    /// While its bottleneck's bucket was not empty, where that is a considerable part of its time.
+    fn unlimited(&self, facts: &RunFacts<'_>, thresholds: &Thresholds) -> Option<UnlimitedStart> {
+        let bucket_bytes = facts.way(self.flow.direction).burst;
+        let life = facts.run.streams_of(self.index).map(interval::life).reduce(TimeInterval::around)?;
+        let lasted_us = self.within_burst_to_us.saturating_sub(life.from_us);
+        let share = lasted_us as f64 / life.length_us().max(1) as f64;
+        let is_told = bucket_bytes > 0 && share >= thresholds.unlimited_told.value();
+        is_told.then_some(UnlimitedStart { bucket_bytes, lasted_us })
+    }
+
     /// What is known of the whole flow, whoever held it.
     fn of_flow(
         &self,
         facts: &RunFacts<'_>,
         summaries: &[&StreamSummary],
         streams: &[JudgedStream<'_>],
+        thresholds: &Thresholds,
     ) -> Figures {
         let (data, acks) = (facts.way(self.flow.direction), facts.way(self.flow.direction.opposite()));
         // Segments sent, those that were sent again, and DSACKs for these.
@@ -487,6 +506,7 @@ impl<'a> JudgedFlow<'a> {
             loss_share: share(again, sent),
             random_loss_share: random.filter(|_| is_mixed),
             ce_segments: Some(marked).filter(|&marked| marked > 0),
+            unlimited: self.unlimited(facts, thresholds),
             spurious_share: dsacks.and_then(|dsacks| share(dsacks, again)).map(|share| share.min(1.0)),
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
             base_rtt_us: facts.run.path.base_rtt_us(),
@@ -548,6 +568,9 @@ impl<'a> JudgedStream<'a> {
             measured_us += part.within(self.measured).length_us();
             self.judge_waits_until(interval.to_us.min(part.to_us + 1), flow, thresholds);
             at_us = part.to_us.max(self.waited_to_us);
+        }
+        if evidence.path.is_within_burst {
+            flow.within_burst_to_us = interval.to_us;
         }
         let stream = self.stream.summary.stream;
         flow.figures.add(stream, evidence, measured_us, holding, around.ack_wait_us);

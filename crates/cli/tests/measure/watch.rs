@@ -2,6 +2,8 @@
 //!
 //! The namespaces have no names; each lives as long as a process whose standard input this test holds, however the test ends.
 
+mod once;
+
 use crate::measuring::namespace::{Namespace, end, root_folder as folder, until};
 use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, slow_test, test};
 use serde_json::Value;
@@ -15,7 +17,7 @@ const CLIENT: &str = "10.97.0.1";
 const SERVER: &str = "10.97.0.2";
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![
+    let mut tests = vec![
         slow_test("iperf3_at_20_mbit_is_limited_by_its_application", || is_said(&["-b", "20M"], &["app"])),
         slow_test("records_count_from_the_first_look_and_bpf_tells_the_states", what_is_recorded),
         slow_test("a_namespace_with_a_name_is_found_by_it", a_namespace_with_a_name),
@@ -25,7 +27,9 @@ pub(crate) fn tests() -> Vec<Test> {
         }),
         test("iperf3_over_plain_veth_has_a_limit_and_no_path", iperf3_over_plain_veth),
         test("what_a_slow_reader_gets_is_seen_from_both_ends", what_a_slow_reader_gets),
-    ]
+    ];
+    tests.extend(once::tests());
+    tests
 }
 
 /// Two namespaces with a veth pair between them, and a server in the second one.

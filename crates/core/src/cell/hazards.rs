@@ -1,7 +1,7 @@
 //! What a path does to packets beside delaying, losing and queueing them: marks, a policer, a smaller link, changes over time.
 
 use super::{DirectionSpec, LossSpec, nanos, nanos_opt};
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -64,6 +64,11 @@ impl ChangeSpec {
     /// When it ends; `None` = never.
     pub fn end(&self) -> Option<Duration> {
         Some(self.at + self.lasts?)
+    }
+
+    /// Whether nothing passes while it holds.
+    pub fn is_outage(&self) -> bool {
+        self.loss == Some(LossSpec::Independent(Ratio::ONE))
     }
 
     /// Whether it holds at `instant`, after the traffic's start.
@@ -129,7 +134,7 @@ mod tests {
         let outage = ChangeSpec {
             at: seconds(3),
             lasts: Some(seconds(1)),
-            loss: Some(LossSpec::Independent(crate::units::Ratio::ONE)),
+            loss: Some(LossSpec::Independent(Ratio::ONE)),
             ..change.clone()
         };
         let slower = ChangeSpec { delay: Some(seconds(1)), ..change };

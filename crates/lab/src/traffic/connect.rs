@@ -90,9 +90,10 @@ impl FlowEnds<'_> {
             let place = |end: &str| format!("stream {} {end}", self.first_stream + stream);
             let receiver = self.to.namespace.enter(|| {
                 let socket = Socket::new(self.domain(), Type::DGRAM, Some(Protocol::UDP))?;
-                let setting =
-                    receive_buffer(&socket, self.flow.rcvbuf.unwrap_or(UDP_RCVBUF), place("receiver"))?;
-                settings.push(if self.flow.rcvbuf.is_some() { setting } else { by_default(setting) });
+                settings.push(match self.flow.rcvbuf {
+                    Some(asked) => self.receive_buffer(&socket, asked, place("receiver"))?,
+                    None => by_default(receive_buffer(&socket, UDP_RCVBUF, place("receiver"))?),
+                });
                 crate::sys::datagram::want_timestamps(&socket)?;
                 socket.bind(&SockAddr::from(SocketAddr::new(self.to.address, 0)))?;
                 Ok(socket)
@@ -101,7 +102,7 @@ impl FlowEnds<'_> {
             let sender = self.from.namespace.enter(|| {
                 let socket = Socket::new(self.domain(), Type::DGRAM, Some(Protocol::UDP))?;
                 if let Some(asked) = self.flow.sndbuf {
-                    settings.push(send_buffer(&socket, asked, place("sender"))?);
+                    settings.push(self.send_buffer(&socket, asked, place("sender"))?);
                 }
                 socket.connect(&target)?;
                 Ok(socket)
@@ -128,7 +129,7 @@ impl FlowEnds<'_> {
         socket.set_reuse_address(true)?;
         if let Some(asked) = self.flow.rcvbuf {
             // Before listen(2), so that the window scale is chosen for it; accepted sockets inherit it.
-            receive_buffer(&socket, asked, String::new())?;
+            self.receive_buffer(&socket, asked, String::new())?;
         }
         set_congestion_control(&socket, &self.to.host.congestion_control)?;
         socket.bind(&SockAddr::from(self.target()))?;
@@ -147,7 +148,7 @@ impl FlowEnds<'_> {
         let wanted = self.flow.congestion_control.as_ref().unwrap_or(&self.from.host.congestion_control);
         settings.push(set_congestion_control(&socket, wanted)?.at(place.clone()));
         if let Some(asked) = self.flow.sndbuf {
-            settings.push(send_buffer(&socket, asked, place.clone())?);
+            settings.push(self.send_buffer(&socket, asked, place.clone())?);
         }
         if let Some(rate) = self.flow.max_pacing_rate {
             settings.push(pacing_rate(&socket, rate, place.clone())?);
@@ -162,17 +163,26 @@ impl FlowEnds<'_> {
         let Some(asked) = self.flow.rcvbuf else {
             return Ok(());
         };
+        let granted = self.to.host.granted_rcvbuf(asked);
         for (pair, stream) in sockets.iter().zip(self.first_stream..) {
             let got = pair.receiver.recv_buffer_size()?;
-            settings.push(buffer_setting(
-                "SO_RCVBUF",
-                asked,
-                got,
-                false,
-                format!("stream {stream} receiver"),
-            ));
+            let setting =
+                buffer_setting("SO_RCVBUF", granted, got, false, format!("stream {stream} receiver"));
+            settings.push(capped(setting, asked, granted));
         }
         Ok(())
+    }
+
+    /// Asks for no more than the scenario's `net.core.rmem_max`, which the kernel has only once for all namespaces.
+    fn receive_buffer(&self, socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
+        let granted = self.to.host.granted_rcvbuf(asked);
+        Ok(capped(receive_buffer(socket, granted, place)?, asked, granted))
+    }
+
+    /// Likewise by `net.core.wmem_max`.
+    fn send_buffer(&self, socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
+        let granted = self.from.host.granted_sndbuf(asked);
+        Ok(capped(send_buffer(socket, granted, place)?, asked, granted))
     }
 }
 
@@ -288,6 +298,15 @@ fn buffer_setting(name: &str, asked: Bytes, got: usize, forced: bool, place: Str
         why: Some(why),
         met: got >= doubled(asked),
     }
+}
+
+/// `setting` of a buffer for which `asked` bytes are wanted, and `granted` are what the scenario's own host allows.
+fn capped(setting: Setting, asked: Bytes, granted: Bytes) -> Setting {
+    if granted == asked {
+        return setting;
+    }
+    let why = "no more than net.core's maximum of its host, doubled as always".to_owned();
+    Setting { asked: Some(asked.get().to_string()), why: Some(why), ..setting }
 }
 
 /// A value that the scenario leaves to the lab: recorded, not asked for, so that it can't be refused.

@@ -3,7 +3,7 @@
 use crate::spec::RTT;
 use pipefill_core::cell::BottleneckSpec;
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, QueueLimit, Rate, Time};
-use pipefill_link::{Bottleneck, Element, Packet};
+use pipefill_link::{Bottleneck, Element, FedBy, Packet};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -47,7 +47,7 @@ proptest! {
         let mut at = 0;
         let offers: Vec<(u64, u32)> = steps.into_iter().map(|(gap, bytes)| { at += gap; (at, bytes) }).collect();
         let bottleneck =
-            if is_behind_delay { Bottleneck::behind_delay(&spec, RTT) } else { Bottleneck::new(&spec, RTT) };
+            Bottleneck::new(&spec, RTT).fed_by(if is_behind_delay { FedBy::Netem } else { FedBy::Device });
         let feed = if is_behind_delay { Feed::AnInstantAtOnce } else { Feed::OneByOne };
         let mut fates = by_nanosecond((bps, burst, overhead, limit), feed, &offers);
         fates.sort_unstable();

@@ -65,6 +65,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::NoDelay => format!("{name} {host}, or one write for all"),
         Setting::QuickAck => format!("{name} {host}, or larger writes"),
         Setting::Duration(_) => format!("a transfer of {value} and more"),
+        Setting::Burst(size) => format!("a token bucket of {} at the bottleneck", bytes(size)),
         Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
         Setting::DelayLimit(_) => format!("{name} of {value} on the path"),
         Setting::Bbr => format!("congestion control {value} {host}"),
@@ -109,6 +110,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         }
         Setting::DelayLimit(packets) => format!("tc qdisc change … netem limit {packets}"),
         Setting::LongerQueue(_)
+        | Setting::Burst(_)
         | Setting::Parallel(_)
         | Setting::Outstanding(_)
         | Setting::ApplicationWindow(_)
@@ -178,6 +180,12 @@ fn why(reason: Reason) -> String {
                 "after an idle time longer than its retransmission timeout the sender gives up its congestion window{before}"
             );
         }
+        Reason::BucketIsLarge { lasted_us } => {
+            return format!(
+                "the bucket lets any rate pass until it is empty, here for {}; the rate holds from the start behind a small one",
+                duration(lasted_us)
+            );
+        }
         Reason::SlowStart(startup) => {
             return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
         }
@@ -242,6 +250,9 @@ fn why(reason: Reason) -> String {
         Reason::BbrKeepsOneBdp => "it keeps what is in flight near one BDP, whatever the queue holds",
         Reason::StreamsRecoverAlone => "each stream recovers on its own, and a loss cuts only one of them",
         Reason::OwnPacingLimit => "the socket's own limit is below the path's rate",
+        Reason::BucketIsSmall => {
+            "a policer drops what exceeds its bucket, a part of each window where that holds less than a BDP"
+        }
         Reason::BelowThePolicer => "a sender that stays below the policer's rate loses nothing to it",
         Reason::OtherFlowFillsAckQueue => {
             "the flow of the other direction fills the queue in which these ACKs wait; paced below its rate it leaves it empty"

@@ -9,8 +9,8 @@ use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
 };
-use pipefill_analysis::infer::{KnownWay, SharedBottleneck};
-use pipefill_analysis::judge::{Diagnosis, FULL, Figures};
+use pipefill_analysis::infer::{KnownWay, Policer, SharedBottleneck};
+use pipefill_analysis::judge::{Diagnosis, FULL, Figures, UnlimitedStart};
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{Cause, LimitedBy};
 
@@ -78,7 +78,27 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         format!(" The testbed: {}.", faults.join("; "))
     };
     let shared = judged.shared().map_or_else(String::new, of_others);
-    limit + &others + &while_active(diagnosis, limit_name) + &latency(&judged.latency) + &testbed + &shared
+    let unlimited = unlimited(figures);
+    limit
+        + &others
+        + &while_active(diagnosis, limit_name)
+        + &unlimited
+        + &latency(&judged.latency)
+        + &testbed
+        + &shared
+}
+
+/// That a token bucket kept the path's rate from holding.
+fn unlimited(figures: &Figures) -> String {
+    let told = figures.unlimited.zip(figures.path_rate_bps);
+    told.map_or_else(String::new, |(UnlimitedStart { bucket_bytes, lasted_us }, limit)| {
+        format!(
+            " For the first {} the token bucket of {} was not empty, and {} were not in force.",
+            duration(lasted_us),
+            bytes(bucket_bytes),
+            rate(limit)
+        )
+    })
 }
 
 /// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.
@@ -140,7 +160,7 @@ fn path(judged: &JudgedFlow) -> String {
         let or_there = if judged.is_observed() { ", or by a receiver that is too slow" } else { "" };
         return format!("{lost} were lost on the way{or_there}, {measured} arrived");
     }
-    let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, judged.way().rate) else {
+    let (Some(possible), Some(asked)) = (figures.path_goodput_bps, figures.path_rate_bps) else {
         if !figures.are_of_the_sender() {
             return format!("{measured} were measured");
         }
@@ -148,7 +168,7 @@ fn path(judged: &JudgedFlow) -> String {
             "its queue overflows, and is not empty in between: the pipe is full; {measured} were measured by this flow"
         );
     };
-    let asked = rate(bottleneck.value.bps());
+    let asked = rate(asked);
     let full = figures.utilisation.map_or_else(String::new, |share| match judged.is_alone() {
         // What was sent and is not acknowledged waits in front of it.
         true if goodput_bps as f64 > ABOVE * possible as f64 && judged.is_observed() => {
@@ -409,12 +429,13 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
 }
 
 fn policer(judged: &JudgedFlow) -> String {
-    let KnownWay { rate: limit, burst, .. } = judged.way();
-    limit.zip(*burst).map_or_else(String::new, |(limit, burst)| {
+    let KnownWay { rate: limit, burst, policer, .. } = *judged.way();
+    let bucket = limit.zip(burst).map(|(limit, burst)| Policer { rate: limit.value, burst: burst.value });
+    policer.or(bucket).map_or_else(String::new, |Policer { rate: limit, burst }| {
         format!(
             ": the path lets bursts of {} through and drops what exceeds {}, for there is hardly a queue",
-            bytes(burst.value.get()),
-            rate(limit.value.bps())
+            bytes(burst.get()),
+            rate(limit.bps())
         )
     })
 }

@@ -16,18 +16,21 @@ pub type Confusion = BTreeMap<String, BTreeMap<String, usize>>;
 pub enum CatalogueSet {
     /// Transfers, a file each.
     Limits,
+    /// What set a buffer, a window or a rate: the cells of `scenarios/causes.toml`.
+    Causes,
     /// Conversations: the cells of `scenarios/applications.toml`.
     Applications,
 }
 
 impl CatalogueSet {
     /// Every set.
-    pub const ALL: [Self; 2] = [Self::Limits, Self::Applications];
+    pub const ALL: [Self; 3] = [Self::Limits, Self::Causes, Self::Applications];
 
     /// The word in JSON, tables and arguments.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Limits => "limits",
+            Self::Causes => "causes",
             Self::Applications => "applications",
         }
     }

@@ -132,13 +132,15 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
 /// The same of a socket.
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
-    question: "Has the retransmission timer been doubled three times or more, and was less than one full-size segment ever acknowledged?",
-    needs: &[Part::Sender, Part::NoPlan],
+    question: "Has the retransmission timer been doubled three times or more, and was less than one full-size segment ever acknowledged, or does the scenario have a link that drops those without a word?",
+    needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        (SILENCE_BY_TIMER.holds)(evidence, t, trace)
-            && (1..sender.mss).contains(&sender.acked_so_far)
-            && sender.unacked_least >= sender.mss
+        let never_a_full_one = match evidence.plan {
+            Some(_) => evidence.path.drops_full_segments,
+            None => (1..sender.mss).contains(&sender.acked_so_far),
+        };
+        never_a_full_one && (SILENCE_BY_TIMER.holds)(evidence, t, trace) && sender.unacked_least >= sender.mss
     },
 };
 

@@ -1,0 +1,124 @@
+//! `pipefill watch --once` on connections of known limits, young and old: what limits them or "too short", never another word.
+
+use crate::measuring::namespace::folder_with;
+use crate::measuring::{Folder, Outcome, Test, slow_test};
+use serde_json::Value;
+
+/// From this age on, in seconds, a connection's limit is to be found.
+const OLD: f64 = 3.0;
+/// In so many of the readings of old connections.
+const FOUND: f64 = 0.8;
+/// When a connection is read, in seconds after its begin, or as soon as the reading before it has ended.
+const READ_AT: [f64; 7] = [0.5, 1.5, 3.2, 4.5, 6.0, 7.5, 9.0];
+/// How long the program transfers, seconds.
+const TIME: &str = "13";
+
+/// Connections with one limit.
+#[derive(Debug)]
+struct Case {
+    name: &'static str,
+    path: &'static [&'static str],
+    /// Of iperf3's client.
+    options: &'static [&'static str],
+    /// What limits it, by congestion control.
+    limits: fn(&str) -> &'static [&'static str],
+}
+
+const FULL_PATH: &[&str] = &["--rtt", "40ms", "--rate", "50mbit"];
+
+const CASES: [Case; 4] = [
+    Case { name: "full path", path: FULL_PATH, options: &[], limits: |_| &["path"] },
+    // The option sets both buffers.
+    Case { name: "window", path: FULL_PATH, options: &["-w", "32K"], limits: |_| &["rwnd", "sndbuf"] },
+    Case { name: "application", path: FULL_PATH, options: &["-b", "5M"], limits: |_| &["app"] },
+    // BBR fills the path all the same.
+    Case {
+        name: "loss",
+        path: &["--rtt", "40ms", "--rate", "200mbit", "--loss", "1%"],
+        options: &[],
+        limits: |control| if control == "bbr" { &["path"] } else { &["cwnd"] },
+    },
+];
+
+pub(super) fn tests() -> [Test; 1] {
+    [slow_test("one_reading_names_the_limit_or_says_that_it_is_too_short", names_the_limit)]
+}
+
+/// Each case with CUBIC and BBR, one and three flows, in `PIPEFILL_ONCE_RUNS` connections; without it one of them once.
+fn names_the_limit() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let runs = std::env::var("PIPEFILL_ONCE_RUNS").ok().and_then(|runs| runs.parse::<usize>().ok());
+    let (cases, controls, flows, runs) = runs.map_or((&CASES[1..2], &["cubic"][..], &[1][..], 1), |runs| {
+        (&CASES[..], &["cubic", "bbr"][..], &[1, 3][..], runs)
+    });
+    let mut wrong = Vec::new();
+    for case in cases {
+        for control in controls {
+            for &flows in flows {
+                let (mut found, mut old) = (0, 0);
+                for _ in 0..runs {
+                    for reading in read(&folder, case, control, flows) {
+                        let limit = reading.connection["limited_by"].as_str();
+                        let is_right = limit.is_some_and(|limit| (case.limits)(control).contains(&limit));
+                        if !is_right && limit.is_some() {
+                            wrong
+                                .push(format!("{}, {control}, {flows}: {:#}", case.name, reading.connection));
+                        }
+                        if reading.age_s >= OLD {
+                            old += 1;
+                            found += usize::from(is_right);
+                        }
+                    }
+                }
+                println!(
+                    "{}, {control}, {flows} at once: {found} of {old} old connections are right",
+                    case.name
+                );
+                assert!(old > 0 && f64::from(found as u32) >= FOUND * f64::from(old), "too few are judged");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong, such as {}", wrong.len(), wrong[0]);
+    Ok(())
+}
+
+/// What was said of one connection.
+struct Reading {
+    /// Of the connection when it was read, at least.
+    age_s: f64,
+    connection: Value,
+}
+
+/// Readings of iperf3's connections behind the case's path.
+fn read(folder: &Folder, case: &Case, control: &str, flows: usize) -> Vec<Reading> {
+    let _none = std::fs::remove_dir_all(folder.path("readings"));
+    std::fs::create_dir(folder.path("readings")).unwrap();
+    let program = env!("CARGO_BIN_EXE_pipefill");
+    let times = READ_AT.map(|time| time.to_string()).join(" ");
+    let script = format!(
+        "iperf3 -c $PIPEFILL_SERVER -t {TIME} -C {control} -P {flows} {} >/dev/null & \
+         until [ \"$(ss -Htn state established dport = :5201 | wc -l)\" -gt {flows} ]; do sleep 0.02; done; \
+         began=$(date +%s.%N); \
+         for time in {times}; do \
+             sleep $(echo \"$began $time $(date +%s.%N)\" | awk '{{ left = $1 + $2 - $3; print (left > 0 ? left : 0) }}'); \
+             age=$(echo \"$began $(date +%s.%N)\" | awk '{{ print $2 - $1 }}'); \
+             '{program}' watch --once --json 'dport = :5201' >readings/$age; \
+         done; wait",
+        case.options.join(" "),
+    );
+    let ends = ["--quiet", "--server", "iperf3 -s -1 >/dev/null", "--", "sh", "-c", &script];
+    let mut command = folder.pipefill(&[&["exec"], case.path, &ends].concat());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{case:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let files = std::fs::read_dir(folder.path("readings")).unwrap().map(Result::unwrap);
+    let readings = files.flat_map(|file| {
+        let age_s = file.file_name().to_str().unwrap().parse().unwrap();
+        let told: Value = serde_json::from_slice(&std::fs::read(file.path()).unwrap()).unwrap();
+        let connections = told["connections"].as_array().unwrap().clone();
+        // iperf3's control connection says a word at the begin and at the end.
+        let transfers =
+            connections.into_iter().filter(|connection| connection["rate_bps"].as_f64() > Some(100e3));
+        transfers.map(move |connection| Reading { age_s, connection })
+    });
+    readings.collect()
+}
