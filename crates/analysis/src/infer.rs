@@ -60,6 +60,8 @@ pub struct Inference<'a> {
     tracks: BTreeMap<u32, Track>,
     packets: BTreeMap<u32, PacketTrack>,
     headers: Headers,
+    /// Whether segments were sent again before the first sample.
+    has_lost_before: bool,
 }
 
 impl<'a> Inference<'a> {
@@ -73,6 +75,7 @@ impl<'a> Inference<'a> {
             tracks: run.streams.iter().filter_map(track).collect(),
             packets: BTreeMap::new(),
             headers: run.path.headers,
+            has_lost_before: run.before.retransmits > 0,
         }
     }
 
@@ -116,6 +119,8 @@ impl<'a> Inference<'a> {
                 let way = facts.way_mut(direction);
                 way.loss = Some(Fact::inferred(losses.kind));
                 way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
+            } else if self.has_lost_before {
+                facts.way_mut(direction).overflow_rtt_us = losses::longest(&its).map(Fact::inferred);
             }
         }
         for (direction, one) in Direction::ALL.into_iter().zip(&mut found) {

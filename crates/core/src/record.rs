@@ -20,7 +20,8 @@ pub use files::{ArtifactSummary, TableSummary};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
-    BufferLimits, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject, WayFacts,
+    BufferLimits, CountsBefore, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject,
+    WayFacts,
 };
 
 use crate::cell::Direction;

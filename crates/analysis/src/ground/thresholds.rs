@@ -232,6 +232,8 @@ thresholds! {
     plateau_high: Infer, Share = 0.90, Source::Catalogue;
     /// A round of fewer segments shows the receiver's delayed ACKs, not a queue.
     plateau_segments: Infer, Count = 8.0, Source::Catalogue;
+    /// Fewer segments that wait are no queue: a machine that is late makes a round trip as much longer.
+    plateau_waiting: Infer, Count = 2.0, Source::Catalogue;
     /// Windows that shrink in more than this part of the rounds are those of slow readers, whose ACKs are late too.
     slow_reader: Infer, Share = 0.1, Source::Catalogue;
     /// A round counts where its window was open, and data waited, for this part of its samples.

@@ -107,12 +107,19 @@ impl DirectionRounds<'_> {
                 && round.unsent_share >= t.round_open.value()
                 && counts(round)
                 && self.in_flight(round) >= t.plateau_segments.whole() * mss
+                && self.waiting(round) >= t.plateau_waiting.value() * mss as f64
         };
         let standing = |round: &Round| StandingRound {
             rate_bps: self.delivered_bps(round.interval),
             rtt_us: round.rtt_us.0 as f64,
         };
         self.rounds.iter().filter(is_read).flatten().filter(stands).map(standing).collect()
+    }
+
+    /// What its round trip above the base is of the rate, bytes: what waits in the queue, if it is one.
+    fn waiting(&self, round: &Round) -> f64 {
+        let above_us = round.rtt_us.0.saturating_sub(self.base_us);
+        self.delivered_bps(round.interval) * above_us as f64 / 8e6
     }
 
     fn mss(&self) -> Option<u64> {

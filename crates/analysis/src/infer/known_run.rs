@@ -4,7 +4,7 @@ use super::drops::Drops;
 use super::known_path::KnownPath;
 use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
-use pipefill_core::record::{BufferLimits, Manifest, StreamSummary};
+use pipefill_core::record::{BufferLimits, CountsBefore, Manifest, StreamSummary};
 use pipefill_core::units::Rate;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub struct KnownRun<'a> {
     pub(crate) writes_all: bool,
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
     pub(crate) limits: [Option<BufferLimits>; 2],
+    /// What the socket of an observed connection had counted before its first sample.
+    pub(crate) before: CountsBefore,
     /// Of the hosts: that of forward data's sender, that of its receiver.
     pub(crate) congestion_controls: [&'a str; 2],
 }
@@ -48,6 +50,7 @@ impl<'a> KnownRun<'a> {
             host_rate: manifest.environment.host_rate(),
             writes_all: observed.is_some_and(|observed| observed.writes_all),
             limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
+            before: observed.and_then(|observed| observed.before).unwrap_or_default(),
             congestion_controls: [&spec.sender, &spec.receiver].map(|host| host.congestion_control.as_str()),
         }
     }

@@ -46,6 +46,13 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
     Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
 }
 
+/// The longest round trip, for streams that lost segments before their first sample and none since: at which their queue overflows nobody saw,
+/// but at none of these.
+pub(super) fn longest(tracks: &[&Track]) -> Option<u64> {
+    let samples = tracks.iter().flat_map(|track| track.samples.as_slice());
+    samples.filter_map(|sample| sample.srtt_us).max()
+}
+
 /// Of the samples before the losses that have one, microseconds.
 fn round_trips(losses: &[Vec<Loss>]) -> Vec<f64> {
     losses.iter().flatten().filter_map(|loss| loss.before.srtt_us).map(|rtt_us| rtt_us as f64).collect()

@@ -9,7 +9,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::evidence::{
-    BufferEvidence, Evidence, Offer, PathEvidence, Plan, ReceiverMemory, ThreadUse,
+    BufferEvidence, Evidence, Offer, PathEvidence, Plan, ReceiverMemory, SenderEvidence, ThreadUse,
 };
 use pipefill_core::record::{AnyRow, StreamSummary, ThreadRole};
 use pipefill_core::units::Rate;
@@ -77,7 +77,10 @@ impl<'a> RunFacts<'a> {
             to_us: interval.to_us,
             plan: self.run.plan.map(|_| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
             offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
-            sender: Some(epoch.sender.clone()),
+            sender: Some(SenderEvidence {
+                acked_so_far: self.run.before.acked_bytes.saturating_add(epoch.sender.acked_so_far),
+                ..epoch.sender.clone()
+            }),
             packets: epoch.packets,
             receiver: epoch.unread_share.map(|unread_share| ReceiverMemory { unread_share }),
             arrivals: None,

@@ -24,6 +24,8 @@ pub(super) struct Losses {
     pub(super) base_rtt_us: u64,
     /// Retransmits of the whole run and DSACKs for them, where its end is known.
     pub(super) sent_again: Option<(u32, Option<u32>)>,
+    /// Whether segments were sent again before the first sample.
+    pub(super) has_lost_before: bool,
     /// What round trips and windows tell of the losses, where nobody planned the path.
     pub(super) observed: Option<WayFacts>,
 }
@@ -93,6 +95,7 @@ impl<'a> Refiner<'a> {
         match (recent, self.last) {
             (Some((_, cause)), _) => cause,
             (None, Some(_)) => Some(Cause::Growth),
+            (None, None) if sender.has_ssthresh && self.losses.has_lost_before => Some(Cause::Growth),
             (None, None) if sender.has_ssthresh => Some(Cause::HystartExit),
             (None, None) => Some(Cause::Startup),
         }

@@ -327,6 +327,7 @@ fn losses(facts: &RunFacts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Los
         base_rtt_us: facts.base_rtt_us(),
         sent_again: (summary.tcp.map(|info| (info.retransmits, info.dsack_dups)))
             .or(summary.packets.map(|sample| (sample.retransmits, Some(sample.dsacks)))),
+        has_lost_before: facts.run.before.retransmits > 0,
         observed: facts.run.path.way(flow.direction).inferred,
     }
 }

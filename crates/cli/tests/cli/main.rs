@@ -1,6 +1,7 @@
 //! The binary from outside: one program for all of its tests but those that measure.
 
 mod blindfold;
+mod buckets;
 mod capture;
 mod capture_page;
 mod catalogue;

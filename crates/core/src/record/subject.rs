@@ -57,6 +57,29 @@ pub struct Observed {
     /// The same of the peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_buffers: Option<BufferLimits>,
+    /// What the socket had counted at its first sample, from which on the record's counters count; absent where no socket was sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<CountsBefore>,
+}
+
+/// What a socket counted from its connection's beginning to its first sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct CountsBefore {
+    /// Payload that was acknowledged, bytes (`tcpi_bytes_acked`).
+    pub acked_bytes: u64,
+    /// Segments that were sent again (`tcpi_total_retrans`).
+    pub retransmits: u32,
+}
+
+impl CountsBefore {
+    /// What both sockets counted.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            acked_bytes: self.acked_bytes.saturating_add(other.acked_bytes),
+            retransmits: self.retransmits.saturating_add(other.retransmits),
+        }
+    }
 }
 
 /// What a host allows TCP sockets to buffer, bytes.

@@ -14,8 +14,8 @@ use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    AnyRow, CaStateSource, CaStateTimes, Manifest, Observed, PacketSample, PathFacts, Retransmit, StreamEnd,
-    StreamSummary, TcpSample,
+    AnyRow, CaStateSource, CaStateTimes, CountsBefore, Manifest, Observed, PacketSample, PathFacts,
+    Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
@@ -158,9 +158,18 @@ impl Connection<'_> {
 
     /// Its manifest, as the only run of its cell.
     pub fn manifest(&self, run: &Run) -> Manifest {
-        let mut manifest = manifest(run, &self.observed, self.summaries().collect());
+        let observed = Observed { before: self.before(), ..self.observed.clone() };
+        let mut manifest = manifest(run, &observed, self.summaries().collect());
         manifest.instrument.trace_lost_events = self.exact.map(|exact| exact.lost);
         manifest
+    }
+
+    /// What its socket had counted at its first sample.
+    fn before(&self) -> Option<CountsBefore> {
+        self.samples.first().map(|first| CountsBefore {
+            acked_bytes: first.info.bytes_acked.unwrap_or(0),
+            retransmits: first.info.retransmits,
+        })
     }
 
     /// Its cell in a record.
@@ -304,6 +313,10 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         host_rate: None,
         writes_all: first.observed.writes_all,
         limits: [first.observed.local_buffers, first.observed.remote_buffers],
+        before: connections
+            .iter()
+            .filter_map(Connection::before)
+            .fold(CountsBefore::default(), CountsBefore::plus),
         congestion_controls,
     };
     let mut inference = Inference::new(&unknown, &STANDARD);

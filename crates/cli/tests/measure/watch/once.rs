@@ -61,8 +61,11 @@ fn names_the_limit() -> Outcome {
                         let limit = reading.connection["limited_by"].as_str();
                         let is_right = limit.is_some_and(|limit| (case.limits)(control).contains(&limit));
                         if !is_right && limit.is_some() {
-                            wrong
-                                .push(format!("{}, {control}, {flows}: {:#}", case.name, reading.connection));
+                            let told = &reading.connection;
+                            wrong.push(format!(
+                                "{}, {control}, {flows} at once, {} s old: {}: {}",
+                                case.name, reading.age_s, told["rule"], told["verdict"]
+                            ));
                         }
                         if reading.age_s >= OLD {
                             old += 1;
@@ -78,7 +81,7 @@ fn names_the_limit() -> Outcome {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} are wrong, such as {}", wrong.len(), wrong[0]);
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
 }
 
