@@ -4,7 +4,7 @@ use super::packets::release;
 use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::{Evidence, SenderEvidence};
+use pipefill_core::evidence::{Evidence, QuotaUse, SenderEvidence};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::Origin;
 
@@ -103,6 +103,11 @@ pub(super) fn is_below_fair_share(evidence: &Evidence, bytes: u64) -> bool {
 /// Whether a thread of an end had no time left: it computed, or waited for a CPU that others had.
 pub(super) fn is_cpu_bound(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
     evidence.endpoint_thread.is_some_and(|used| trace.at_least(t.cpu_busy, used.total()))
+}
+
+/// Whether a CPU quota is too small for what its cgroup does.
+pub(super) fn runs_out(quota: QuotaUse, t: &Thresholds, trace: &mut Trace) -> bool {
+    trace.at_least(t.quota_periods, quota.periods)
 }
 
 /// Whether the advertised window is closed in front of data that the application has not read. What waits for a lost segment does not
