@@ -33,8 +33,10 @@ pub struct Evidence {
     pub buffers: BufferEvidence,
     /// The path.
     pub path: PathEvidence,
-    /// How the busiest thread of the flow spent the interval.
-    pub endpoint_thread: Option<ThreadUse>,
+    /// How the busiest thread of the sending end spent the interval.
+    pub sender_thread: Option<ThreadUse>,
+    /// The same of the receiving end.
+    pub receiver_thread: Option<ThreadUse>,
     /// The same of the threads that carry packets.
     pub path_thread: Option<ThreadUse>,
     /// What the CPU quota of the sending process's cgroup did around the interval; absent where none is known.
@@ -330,6 +332,12 @@ impl Evidence {
     /// Its length.
     pub fn length_us(&self) -> u64 {
         self.to_us.saturating_sub(self.from_us)
+    }
+
+    /// How the busiest thread of either end spent it.
+    pub fn endpoint_thread(&self) -> Option<ThreadUse> {
+        let both = [self.sender_thread, self.receiver_thread].into_iter().flatten();
+        both.max_by(|a, b| a.total().total_cmp(&b.total()))
     }
 
     /// Payload that the sender had acknowledged, bits per second; 0 where it was not seen.

@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 const PROCESSES_MAX: usize = 64;
 /// Readings that are kept of one.
 const READINGS_MAX: usize = 600;
-/// From one reading to the next at least: the usual period of a quota (`default_cfs_period()`).
+/// From one reading of a process with few threads to the next: the usual period of a quota (`default_cfs_period()`).
 const STEP: Duration = Duration::from_millis(100);
+/// Threads that take no longer to read than one reading may; of a process with more each reading is as much later.
+const THREADS_A_STEP: u32 = 8;
 
 /// The processes by their numbers.
 #[derive(Debug, Default)]
@@ -42,7 +44,7 @@ impl CpuTracks {
     pub(crate) fn read(&mut self, pids: impl Iterator<Item = u32>, now: Instant) {
         for pid in pids.take(PROCESSES_MAX) {
             let track = self.processes.entry(pid).or_insert_with(|| CpuTrack::of(ProcessCpu::of(pid)));
-            if track.readings.back().is_none_or(|(at, _)| now.duration_since(*at) >= STEP) {
+            if track.is_due(now) {
                 track.read(now);
             }
         }
@@ -66,6 +68,13 @@ impl CpuTracks {
 impl CpuTrack {
     const fn of(source: ProcessCpu) -> Self {
         Self { source, readings: VecDeque::new() }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.readings.back().is_none_or(|(at, reading)| {
+            let threads = u32::try_from(reading.threads.len()).unwrap_or(u32::MAX);
+            now.duration_since(*at) >= STEP * (1 + threads / THREADS_A_STEP)
+        })
     }
 
     fn read(&mut self, now: Instant) {
@@ -143,12 +152,15 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_read_no_more_often_than_a_period_and_only_so_many_are_kept() {
+    fn a_process_is_read_the_less_often_the_more_threads_it_has_and_only_so_many_are_kept() {
         let (mut tracks, own, now) = (CpuTracks::default(), std::process::id(), Instant::now());
-        for at in [now, now + STEP / 2, now + STEP] {
-            tracks.read(std::iter::once(own), at);
+        tracks.read(std::iter::once(own), now);
+        let mut track = CpuTrack::of(ProcessCpu::of(own));
+        for (threads, steps) in [(1, 1), (7, 1), (8, 2), (64, 9)] {
+            let threads = (0..threads).map(|id| thread(id, 0, 0)).collect();
+            track.readings.push_back((now, CpuReading { threads, throttled: None }));
+            assert!(track.is_due(now + STEP * steps) && !track.is_due(now + STEP * steps - STEP / 2));
         }
-        assert_eq!(tracks.processes[&own].readings.len(), 2);
         // None of these runs: they have no reading.
         let ended = |first: u32| (first..).take(PROCESSES_MAX);
         tracks.read(ended(u32::MAX / 2), now);

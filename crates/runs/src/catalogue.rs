@@ -122,6 +122,7 @@ pub const CATALOGUE: &[CatalogueScenario] = entries![
     "testbed-limit-bbr",
     "testbed-limit-tcp",
     "testbed-limit-udp",
+    "timeout-outages",
 ];
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ impl<'a> RunFacts<'a> {
             arrivals: None,
             buffers: BufferEvidence::default(),
             path: self.path_evidence(stream, interval),
-            endpoint_thread: self.thread_use(stream, interval),
+            sender_thread: self.thread_use(stream, StreamEnd::Sender, interval),
+            receiver_thread: self.thread_use(stream, StreamEnd::Receiver, interval),
             path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
             sender_quota,
             receiver_quota,
@@ -126,12 +127,18 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// How the thread that works most for one end of the stream spent its time.
-    pub(crate) fn thread_use(&self, stream: AskedStream<'_>, interval: TimeInterval) -> Option<ThreadUse> {
+    /// How the thread that works most for `end` of the stream spent its time.
+    pub(crate) fn thread_use(
+        &self,
+        stream: AskedStream<'_>,
+        end: StreamEnd,
+        interval: TimeInterval,
+    ) -> Option<ThreadUse> {
         let is_own = |role: &ThreadRole| match role {
-            ThreadRole::Sender { flow } => *flow == stream.flow_index,
+            ThreadRole::Sender { flow } => end == StreamEnd::Sender && *flow == stream.flow_index,
             ThreadRole::Receiver { flow, stream: received } => {
-                *flow == stream.flow_index
+                end == StreamEnd::Receiver
+                    && *flow == stream.flow_index
                     && received.is_none_or(|received| received == stream.summary.stream)
             }
             _ => false,

@@ -36,7 +36,7 @@ pub(super) fn cause(
         }
         (LimitedBy::Cpu, _) => {
             let is_waiting = |used: ThreadUse| used.waited > used.computed;
-            evidence.endpoint_thread.map(|used| if is_waiting(used) { Cause::Waiting } else { Cause::Busy })
+            evidence.endpoint_thread().map(|used| if is_waiting(used) { Cause::Waiting } else { Cause::Busy })
         }
         _ => None,
     }

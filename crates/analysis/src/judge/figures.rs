@@ -106,7 +106,7 @@ impl HolderFigures {
         if let Some(wait_us) = ack_wait_us {
             held.ack_wait_us.add(wait_us as f64, evidence.length_us());
         }
-        if let Some(used) = evidence.endpoint_thread {
+        if let Some(used) = evidence.endpoint_thread() {
             held.computed.add(used.computed, evidence.length_us());
             held.waited.add(used.waited, evidence.length_us());
         }

@@ -308,7 +308,7 @@ impl<'a> Diagnosing<'a> {
                 buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.receiver_stack),
                 path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
                 receiver_quota,
-                endpoint_thread: self.facts.thread_use(stream.stream, interval),
+                receiver_thread: self.facts.thread_use(stream.stream, StreamEnd::Receiver, interval),
                 ..Evidence::default()
             };
             stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);

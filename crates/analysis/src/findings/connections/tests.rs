@@ -506,17 +506,21 @@ fn a_process_whose_quota_runs_out_is_held_by_it_where_that_shows_and_needs_what_
 
 #[test]
 fn a_thread_that_is_always_busy_holds_what_it_lets_run_dry_and_nothing_else() {
-    let of = |computes: u64, waits: u64, notsent: u32| {
+    let of_end = |sends: bool, computes: u64, waits: u64, notsent: u32| {
         let sample = |tenth: u64| {
             let (cpu_us, wait_us) = (tenth * computes * 1_000, Some(tenth * waits * 1_000));
             CpuSample::of_thread(tenth * 100_000, ThreadRole::Telemetry, cpu_us, wait_us)
         };
-        let local = ProcessCpuRows { quota: None, samples: (0..100).map(sample).collect() };
-        let cpu = ConnectionCpu { local, ..ConnectionCpu::default() };
+        let rows = ProcessCpuRows { quota: None, samples: (0..100).map(sample).collect() };
+        let (local, remote) =
+            if sends { (rows, ProcessCpuRows::default()) } else { (ProcessCpuRows::default(), rows) };
+        let cpu = ConnectionCpu { local, remote };
         let verdict = with_cpu(cpu, |_, info| info.notsent_bytes = Some(notsent)).verdict;
         (verdict.limited_by, verdict.cause)
     };
+    let of = |computes, waits, notsent| of_end(true, computes, waits, notsent);
     assert_eq!(of(90, 5, 0), (Some(LimitedBy::Cpu), Some(Cause::Busy)));
+    assert_ne!(of_end(false, 90, 5, 0).0, Some(LimitedBy::Cpu), "a busy receiver lets no sender run dry");
     assert_eq!(of(30, 60, 0), (Some(LimitedBy::Cpu), Some(Cause::Waiting)));
     assert_ne!(of(90, 5, 100_000).0, Some(LimitedBy::Cpu), "its data waits for something else");
     assert_ne!(of(30, 30, 0).0, Some(LimitedBy::Cpu), "it slept");

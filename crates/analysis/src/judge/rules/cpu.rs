@@ -2,7 +2,7 @@
 
 use super::super::conditions::{is_cpu_bound, is_unread, is_waiting, runs_out};
 use super::super::rule::{Part, Rule, RuleId};
-use pipefill_core::record::Waiting;
+use pipefill_core::record::{StreamEnd, Waiting};
 
 /// What a quota lets a process write in a period is all there is in it, however fast the path would take it: the burst that fills the path
 /// and the silence after it are the same limit.
@@ -69,7 +69,9 @@ pub(super) const READER_BUSY: Rule = Rule {
     id: RuleId::new("cpu.reader_busy"),
     question: "Does data wait unread while a thread of an end has no CPU time left?",
     needs: &[Part::Sender],
-    holds: |evidence, t, trace| is_unread(evidence, t, trace) && is_cpu_bound(evidence, t, trace),
+    holds: |evidence, t, trace| {
+        is_unread(evidence, t, trace) && is_cpu_bound(evidence, StreamEnd::Receiver, t, trace)
+    },
 };
 
 pub(super) const READER_BUSY_ALONE: Rule = Rule {
@@ -77,7 +79,7 @@ pub(super) const READER_BUSY_ALONE: Rule = Rule {
     question: "Does half of the receive buffer wait for a thread that has no CPU time left?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
-        is_cpu_bound(evidence, t, trace)
+        is_cpu_bound(evidence, StreamEnd::Receiver, t, trace)
             && evidence.arrivals.is_some_and(|arrivals| trace.at_least(t.unread, arrivals.unread_share))
     },
 };
@@ -88,7 +90,8 @@ pub(super) const BUSY: Rule = Rule {
     question: "Does a thread of an end compute, or wait for a CPU, nearly all the time (without a scenario: with everything sent that was written)?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
-        is_cpu_bound(evidence, t, trace) && (evidence.plan.is_some() || !is_waiting(evidence, t, trace))
+        is_cpu_bound(evidence, StreamEnd::Sender, t, trace)
+            && (evidence.plan.is_some() || !is_waiting(evidence, t, trace))
     },
 };
 
@@ -97,7 +100,7 @@ pub(super) const LATE: Rule = Rule {
     question: "Is everything sent that was written, by a thread that waited for a CPU?",
     needs: &[Part::Sender, Part::Plan],
     holds: |evidence, t, trace| {
-        evidence.endpoint_thread.is_some_and(|used| trace.at_least(t.cpu_waited, used.waited))
+        evidence.endpoint_thread().is_some_and(|used| trace.at_least(t.cpu_waited, used.waited))
     },
 };
 
@@ -106,6 +109,6 @@ pub(super) const PARTLY_BUSY: Rule = Rule {
     question: "Is everything sent that was written, by a thread that is busy half of the time and should write as fast as it can?",
     needs: &[Part::Sender, Part::Plan],
     holds: |evidence, t, trace| {
-        evidence.endpoint_thread.is_some_and(|used| trace.at_least(t.cpu_partly_busy, used.total()))
+        evidence.endpoint_thread().is_some_and(|used| trace.at_least(t.cpu_partly_busy, used.total()))
     },
 };
