@@ -30,6 +30,7 @@ pub(crate) mod socket_events;
 mod stall;
 #[cfg(test)]
 pub(crate) mod synthetic;
+mod timer_waits;
 mod track;
 pub(crate) mod turns;
 pub(crate) mod utilisation;

@@ -41,7 +41,7 @@ use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::Waits;
+use pipefill_core::record::{StreamEnd, Waits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -222,6 +222,22 @@ pub struct Figures {
     /// The same of waiting for a CPU.
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
+    /// What the CPU quota that ran out did, in the time that it held. `None` where none did.
+    #[serde(default)]
+    pub quota: Option<QuotaFigures>,
+}
+
+/// What a CPU quota did to the cgroup of one end's process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct QuotaFigures {
+    /// Whose it is.
+    pub end: StreamEnd,
+    /// Share of its periods in which it ran out.
+    pub periods_share: f64,
+    /// Time in which its cgroup was not allowed to run over wall time; each CPU's counts.
+    pub held_share: f64,
+    /// CPU time that its cgroup used over wall time; null where that is not known.
+    pub used_share: Option<f64>,
 }
 
 impl Diagnosis {

@@ -8,6 +8,7 @@ mod packets;
 pub use packets::{ArrivingPackets, PacketSpan, SentPackets, SteadyRate};
 
 use crate::record::{BufferLimits, Fact, Waiting};
+use crate::stacks::Stack;
 
 /// The evidence on one stream during one interval.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,10 +33,16 @@ pub struct Evidence {
     pub buffers: BufferEvidence,
     /// The path.
     pub path: PathEvidence,
-    /// How the busiest thread of the flow spent the interval.
-    pub endpoint_thread: Option<ThreadUse>,
+    /// How the busiest thread of the sending end spent the interval.
+    pub sender_thread: Option<ThreadUse>,
+    /// The same of the receiving end.
+    pub receiver_thread: Option<ThreadUse>,
     /// The same of the threads that carry packets.
     pub path_thread: Option<ThreadUse>,
+    /// What the CPU quota of the sending process's cgroup did around the interval; absent where none is known.
+    pub sender_quota: Option<QuotaUse>,
+    /// The same of the receiving process.
+    pub receiver_quota: Option<QuotaUse>,
     /// What both ends counted of datagrams.
     pub datagrams: Option<Datagrams>,
     /// What the stream waited for all the time, as packets of both directions show; absent where it carried data or packets show no wait.
@@ -103,6 +110,8 @@ pub struct SenderEvidence {
     pub app_limited_share: f64,
     /// Share of the samples in Recovery or Loss.
     pub repair_share: f64,
+    /// Share of the time in which nothing came back until the retransmission timer ran out, and sending again helped.
+    pub timer_share: f64,
     /// Whether slow start has a ceiling yet.
     pub has_ssthresh: bool,
     /// cwnd before the last idle time that was longer than the retransmission timeout, bytes, while it is smaller since then; absent
@@ -158,6 +167,8 @@ pub struct BufferEvidence {
     pub sender_limits: Option<BufferLimits>,
     /// What the receiver's host allows.
     pub receiver_limits: Option<BufferLimits>,
+    /// The receiver's TCP implementation; absent where nothing tells.
+    pub receiver_stack: Option<Stack>,
     /// What the program set as pacing rate, bits per second.
     pub max_pacing_rate_bps: Option<u64>,
 }
@@ -259,6 +270,8 @@ pub struct PathEvidence {
     pub is_the_hosts: bool,
     /// What passed, all streams together, over that rate.
     pub rate_used: Option<f64>,
+    /// What of all that passed was the stream's flow's; absent where nothing passed.
+    pub own_share: Option<f64>,
     /// Whether all that passed so far fits into its token bucket.
     pub is_within_burst: bool,
     /// Whether a link of the scenario drops the hosts' full-size packets without a word.
@@ -284,6 +297,22 @@ pub struct ThreadUse {
     pub waited: f64,
 }
 
+/// What a CPU quota did in a time of several of its periods.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct QuotaUse {
+    /// Share of the periods in which it ran out.
+    pub periods: f64,
+    /// Time in which its cgroup was not allowed to run over wall time; each CPU's counts.
+    pub held: f64,
+    /// CPU time that its cgroup used over wall time; absent where that is not known.
+    pub used: Option<f64>,
+    /// Share of the sender's samples that show it: of the sending process those with nothing left to send, of the receiving one those whose
+    /// advertised window has shrunk.
+    pub shown: f64,
+    /// Whether the stream got anything through meanwhile.
+    pub has_carried: bool,
+}
+
 /// Datagrams of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Datagrams {
@@ -305,6 +334,12 @@ impl Evidence {
     /// Its length.
     pub fn length_us(&self) -> u64 {
         self.to_us.saturating_sub(self.from_us)
+    }
+
+    /// How the busiest thread of either end spent it.
+    pub fn endpoint_thread(&self) -> Option<ThreadUse> {
+        let both = [self.sender_thread, self.receiver_thread].into_iter().flatten();
+        both.max_by(|a, b| a.total().total_cmp(&b.total()))
     }
 
     /// Payload that the sender had acknowledged, bits per second; 0 where it was not seen.

@@ -20,8 +20,8 @@ pub use files::{ArtifactSummary, TableSummary};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
-    BufferLimits, CountsBefore, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS, Subject,
-    WayFacts,
+    BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS,
+    Subject, WayFacts,
 };
 
 use crate::cell::Direction;
@@ -460,6 +460,31 @@ pub struct CpuSample {
     /// it was noted.
     #[serde(default)]
     pub wait_us: Option<u64>,
+    /// Periods so far in which the CPU quota of its cgroup ran out (`nr_throttled` of `cpu.stat`); null where no quota is known.
+    #[serde(default)]
+    pub throttled_periods: Option<u64>,
+    /// Time so far in which that cgroup was not allowed to run, the sum over the CPUs (`throttled_usec`; `throttled_time` of version 1);
+    /// null where no quota is known.
+    #[serde(default)]
+    pub throttled_us: Option<u64>,
+    /// CPU time of that cgroup so far (`usage_usec`; `cpuacct.usage` of version 1); null where it could not be read.
+    #[serde(default)]
+    pub cgroup_cpu_us: Option<u64>,
+}
+
+impl CpuSample {
+    /// Of a thread in no cgroup with a known quota.
+    pub const fn of_thread(t_us: u64, thread: ThreadRole, cpu_us: u64, wait_us: Option<u64>) -> Self {
+        Self {
+            t_us,
+            thread,
+            cpu_us,
+            wait_us,
+            throttled_periods: None,
+            throttled_us: None,
+            cgroup_cpu_us: None,
+        }
+    }
 }
 
 macro_rules! rows {

@@ -28,6 +28,7 @@ mod overflow;
 pub mod places;
 pub mod privilege;
 pub mod probe;
+pub mod process_cpu;
 pub mod program;
 mod restoring;
 mod rows;

@@ -157,7 +157,7 @@ impl Telemetry<'_> {
 
     fn sample_cpu(&self, now: Time, rows: &Rows) -> Result<(), Closed> {
         self.threads.alive().try_for_each(|(thread, Scheduled { cpu_us, wait_us })| {
-            rows.send(AnyRow::Cpu(CpuSample { t_us: now.micros(), thread, cpu_us, wait_us: Some(wait_us) }))
+            rows.send(AnyRow::Cpu(CpuSample::of_thread(now.micros(), thread, cpu_us, Some(wait_us))))
         })
     }
 }

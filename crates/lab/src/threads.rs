@@ -106,7 +106,8 @@ impl Scheduled {
         Self::parse(&fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Of the text of a file `schedstat`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut nanos = text.split_whitespace().map(str::parse::<u64>);
         let mut micros = || Some(nanos.next()?.ok()? / 1_000);
         Some(Self { cpu_us: micros()?, wait_us: micros()? })

@@ -5,8 +5,8 @@ use crate::capture_udp::{mptcp_groups, translated, udp_flows};
 use crate::ending;
 use crate::handshake;
 use pipefill_analysis::findings::connections::{
-    AnswerTimes, BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, NatGroup,
-    Unaccepted, judge_together,
+    AnswerTimes, BackwardTimes, Captured, CapturedFlow, Connection, ConnectionCpu, ConnectionPackets, Judged,
+    NatGroup, Unaccepted, judge_together,
 };
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::ground::interval::TimeInterval;
@@ -125,6 +125,8 @@ fn connection<'a>(
         observed: Observed {
             local: one.endpoint(near).to_string(),
             remote: one.endpoint(near.other()).to_string(),
+            local_stack: handshake::stack(&one.connection, near).0,
+            remote_stack: handshake::stack(&one.connection, near.other()).0,
             ..Observed::default()
         },
         congestion_control: String::new(),
@@ -133,6 +135,7 @@ fn connection<'a>(
         samples: &[],
         packets: ConnectionPackets { sent, received, lives: sides(one).map(|side| life(one, side, from_ns)) },
         exact: None,
+        cpu: ConnectionCpu::default(),
     }
 }
 

@@ -6,6 +6,7 @@
 mod capture_flows;
 mod capture_reading;
 mod capture_udp;
+mod cpu_tracks;
 mod ending;
 mod exact;
 mod filter;

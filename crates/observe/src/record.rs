@@ -33,6 +33,7 @@ pub fn keep_connections(
                         every: one.every,
                         samples: one.samples.to_vec(),
                         exact: one.exact.cloned(),
+                        cpu: one.cpu.clone(),
                         sender_samples: Vec::new(),
                     },
                 ));

@@ -394,7 +394,9 @@ pub(crate) fn micros(span: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_analysis::findings::connections::{Connection, ConnectionFinding, ConnectionPackets};
+    use pipefill_analysis::findings::connections::{
+        Connection, ConnectionCpu, ConnectionFinding, ConnectionPackets,
+    };
     use pipefill_core::limit::LimitedBy;
     use std::time::Duration;
 
@@ -465,6 +467,7 @@ mod tests {
             samples: &samples,
             packets: ConnectionPackets::default(),
             exact: one.exact.as_ref(),
+            cpu: ConnectionCpu::default(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Looking at the sockets of this host: all of them once an interval, and the busy ones more often in between.
 
+use crate::cpu_tracks::{CpuOfProcess, CpuTracks};
 use crate::exact::ExactStates;
 use crate::filter::Filter;
 use crate::processes::{Processes, inodes_of};
@@ -7,10 +8,10 @@ use crate::short_list::ShortList;
 use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
 use crate::unseen::Unseen;
 use pipefill_analysis::findings::connections::{
-    Connection, ConnectionFinding, ConnectionPackets, Connections,
+    Connection, ConnectionCpu, ConnectionFinding, ConnectionPackets, Connections,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{BufferLimits, Observed, PathFacts, TcpSample};
+use pipefill_core::record::{BufferLimits, Observed, PathFacts, Process, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::places::namespace_file;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
@@ -41,6 +42,8 @@ const ONCE_STEP: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration
 
 /// What a line of a stream tells is of so long: what is now, at a cost that does not grow.
 const LATELY_US: u64 = 5_000_000;
+/// What processes used counts from so long before the first sample on: a quota's counters move once in its period.
+const CPU_BEFORE_US: u64 = 1_000_000;
 
 /// What to look at.
 #[derive(Debug)]
@@ -100,6 +103,9 @@ pub struct Watcher {
     told: u64,
     /// What this host allows sockets to buffer.
     local_buffers: Option<BufferLimits>,
+    cpu: CpuTracks,
+    /// The processes at the other ends, by this end's address and the other one's, where another watcher has seen them.
+    peers: HashMap<(SocketAddr, SocketAddr), Rc<CpuOfProcess>>,
     /// How often the busy ones are looked at, where that does not follow from how many there are.
     pace: Option<Duration>,
     is_single_reading: bool,
@@ -147,6 +153,8 @@ impl Watcher {
             unseen,
             told: 0,
             local_buffers,
+            cpu: CpuTracks::default(),
+            peers: HashMap::new(),
             pace: None,
             is_single_reading: false,
         })
@@ -223,6 +231,7 @@ impl Watcher {
         loop {
             all.iter_mut().try_for_each(Self::look)?;
             if stop.is_requested() {
+                Self::tell_each_other(all);
                 return Ok(());
             }
             Self::wait(all, stop)?;
@@ -257,6 +266,8 @@ impl Watcher {
         // Once a connection has closed, nothing tells whose it was.
         let all = tracker.connections().map(|(_, one)| one.inode);
         processes.find(tracker.busy().map(|(_, one)| one.inode), all);
+        self.read_processes();
+        let Self { tracker, exact, .. } = self;
         if let Some(exact) = exact {
             exact.follow(tracker);
         }
@@ -267,6 +278,41 @@ impl Watcher {
         }
         self.looks += 1;
         Ok(())
+    }
+
+    /// Reads what the processes of the busy connections have used.
+    fn read_processes(&mut self) {
+        let Self { tracker, processes, cpu, .. } = self;
+        let pids = tracker.busy().filter_map(|(_, one)| processes.of(one.inode).map(|process| process.pid));
+        let mut pids: Vec<u32> = pids.collect();
+        pids.sort_unstable();
+        pids.dedup();
+        cpu.read(pids.into_iter(), Instant::now());
+    }
+
+    /// Tells each of several hosts which processes the others saw at the other ends of its connections.
+    fn tell_each_other(all: &mut [Self]) {
+        let ends: Vec<Vec<_>> = all.iter().map(Self::own_ends).collect();
+        for (at, own) in all.iter_mut().enumerate() {
+            let others = ends.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, ends)| ends);
+            own.peers = others.map(|((local, remote), cpu)| ((*remote, *local), Rc::clone(cpu))).collect();
+        }
+    }
+
+    /// Both addresses of each connection whose process was read, its own first.
+    fn own_ends(&self) -> Vec<((SocketAddr, SocketAddr), Rc<CpuOfProcess>)> {
+        let mut read: HashMap<u32, Option<Rc<CpuOfProcess>>> = HashMap::new();
+        let all = self.tracker.connections().map(|(_, one)| one).chain(self.closed.newest());
+        let ends = all.filter_map(|one| {
+            let pid = self.process_of(one)?.pid;
+            let cpu = read.entry(pid).or_insert_with(|| self.cpu.of(pid).map(Rc::new)).clone()?;
+            Some(((one.local, one.remote), cpu))
+        });
+        ends.collect()
+    }
+
+    fn process_of<'a>(&'a self, one: &'a Tracked) -> Option<&'a Process> {
+        one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))
     }
 
     /// Waits for the next look at all sockets; looks at the busy ones meanwhile.
@@ -299,6 +345,7 @@ impl Watcher {
         if let Some(exact) = &mut self.exact {
             exact.take_retransmits(&mut self.tracker);
         }
+        self.read_processes();
         Ok(())
     }
 
@@ -451,7 +498,8 @@ impl Watcher {
     }
 
     fn connection<'a>(&self, one: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
-        let process = one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref));
+        let process = self.process_of(one);
+        let cpu = self.cpu_of(one, samples.first().map_or(0, |first| first.t_us));
         let emulated = self.what.emulated.as_ref().filter(|path| path.carries(one.local, one.remote));
         Connection {
             observed: Observed {
@@ -459,8 +507,10 @@ impl Watcher {
                 local_buffers: self.local_buffers,
                 remote_buffers: match emulated {
                     Some(path) => path.remote_buffers,
-                    None => self.local_buffers.filter(|_| one.remote.ip().to_canonical().is_loopback()),
+                    None => self.local_buffers.filter(|_| is_on_loopback(one)),
                 },
+                local_quota: cpu.local.quota.clone(),
+                remote_quota: cpu.remote.quota.clone(),
                 ..one.observed(process)
             },
             congestion_control: one.congestion_control.clone(),
@@ -469,7 +519,28 @@ impl Watcher {
             samples,
             packets: ConnectionPackets::default(),
             exact: one.exact.as_ref(),
+            cpu,
         }
+    }
+
+    /// What the processes of both its ends used since `from_us`, and a little before.
+    fn cpu_of(&self, one: &Tracked, from_us: u64) -> ConnectionCpu {
+        let from_us = from_us.saturating_sub(CPU_BEFORE_US);
+        let own = self.process_of(one).and_then(|process| self.cpu.of(process.pid));
+        let known = self.peers.get(&(one.local, one.remote)).cloned();
+        let peer = known.or_else(|| self.peer_on_loopback(one).map(Rc::new));
+        let rows = |cpu: &CpuOfProcess| cpu.rows(self.began, from_us);
+        ConnectionCpu {
+            local: own.as_ref().map(rows).unwrap_or_default(),
+            remote: peer.as_deref().map(rows).unwrap_or_default(),
+        }
+    }
+
+    /// Of the process at the other end, where that is a socket of this host too.
+    fn peer_on_loopback(&self, one: &Tracked) -> Option<CpuOfProcess> {
+        let mut all = self.tracker.connections().map(|(_, other)| other).filter(|_| is_on_loopback(one));
+        let peer = all.find(|other| (other.local, other.remote) == (one.remote, one.local))?;
+        self.cpu.of(self.process_of(peer)?.pid)
     }
 
     /// A connection that did nothing, or was seen once.
@@ -480,6 +551,10 @@ impl Watcher {
         }
         finding
     }
+}
+
+fn is_on_loopback(one: &Tracked) -> bool {
+    one.remote.ip().to_canonical().is_loopback()
 }
 
 /// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.

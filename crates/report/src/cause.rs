@@ -36,6 +36,7 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
         (LimitedBy::Rwnd, Some(Refinement::Unscaled)) => 'U',
         (LimitedBy::Rwnd, Some(Refinement::Program)) => 'S',
         (LimitedBy::Rwnd, Some(Refinement::RmemMax)) => 'M',
+        (LimitedBy::Rwnd, Some(Refinement::Clamped)) => 'L',
         (LimitedBy::Rwnd, Some(Refinement::Autotuning)) => 'G',
         (LimitedBy::Rwnd, _) => 'W',
         (LimitedBy::Cwnd, Some(Refinement::Startup)) => 's',
@@ -48,12 +49,16 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
         (LimitedBy::Cwnd, Some(Refinement::AckPath)) => 'a',
         (LimitedBy::Cwnd, Some(Refinement::IdleRestart)) => 'i',
         (LimitedBy::Cwnd, Some(Refinement::Ecn)) => 'e',
+        (LimitedBy::Cwnd, Some(Refinement::Timeout)) => 'z',
         (LimitedBy::Cwnd, _) => 'c',
         (LimitedBy::Pacing, _) => 'P',
         (LimitedBy::Path, Some(Refinement::Silence)) => '~',
         (LimitedBy::Path, Some(Refinement::Mtu)) => 'm',
+        (LimitedBy::Path, Some(Refinement::Shared)) => '%',
         (LimitedBy::Path, _) => '#',
         (LimitedBy::Receiver, _) => 'R',
+        (LimitedBy::Cpu, Some(Refinement::Quota)) => 'k',
+        (LimitedBy::Cpu, Some(Refinement::Waiting)) => 'y',
         (LimitedBy::Cpu, _) => 'C',
         (LimitedBy::Testbed, _) => 'T',
         (LimitedBy::Unknown, _) => '?',
@@ -94,6 +99,7 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Rwnd, Some(Refinement::Program)) => {
             "rwnd program: the receive buffer that the program set"
         }
+        (LimitedBy::Rwnd, Some(Refinement::Clamped)) => "rwnd clamped: TCP_WINDOW_CLAMP of the program",
         (LimitedBy::Rwnd, Some(Refinement::RmemMax)) => "rwnd rmem_max: less than the program asked for",
         (LimitedBy::Rwnd, Some(Refinement::Maximum)) => {
             "rwnd maximum: the receive buffer is as large as it may be"
@@ -113,6 +119,7 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Cwnd, Some(Refinement::IdleRestart)) => {
             "cwnd idle_restart: slow start again after an idle time"
         }
+        (LimitedBy::Cwnd, Some(Refinement::Timeout)) => "cwnd timeout: the retransmission timer is awaited",
         (LimitedBy::Cwnd, Some(Refinement::Ecn)) => "cwnd ecn: cut by CE marks",
         (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
         (LimitedBy::Pacing, Some(Refinement::Program)) => "pacing program: the rate that the program set",
@@ -120,8 +127,11 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
         (LimitedBy::Path, Some(Refinement::Silence)) => "path silence: nothing comes back",
         (LimitedBy::Path, Some(Refinement::Mtu)) => "path mtu: full-size segments never arrive",
+        (LimitedBy::Path, Some(Refinement::Shared)) => "path shared: the pipe is full, of others too",
         (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
         (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
+        (LimitedBy::Cpu, Some(Refinement::Quota)) => "cpu quota: the cgroup of an end may not run",
+        (LimitedBy::Cpu, Some(Refinement::Waiting)) => "cpu waiting: an endpoint waits for a CPU",
         (LimitedBy::Cpu, _) => "cpu: an endpoint is CPU-bound",
         (LimitedBy::Unknown, _) => "unknown: what was recorded does not tell",
         (LimitedBy::Testbed, _) => "testbed: the instrument itself is the limit",

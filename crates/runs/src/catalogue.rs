@@ -127,6 +127,7 @@ pub const CATALOGUE: &[CatalogueScenario] = entries![
     "testbed-limit-bbr",
     "testbed-limit-tcp",
     "testbed-limit-udp",
+    "timeout-outages",
 ];
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use pipefill_analysis::findings::connections::{
-    BACKEND, Connection, ConnectionPackets, DatagramFlow, Exact, cell,
+    BACKEND, Connection, ConnectionCpu, ConnectionPackets, DatagramFlow, Exact, cell,
 };
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::file_name::FileName;
@@ -32,6 +32,8 @@ pub struct KeptConnection {
     pub samples: Vec<TcpSample>,
     /// What BPF saw of it.
     pub exact: Option<Exact>,
+    /// What the processes at its ends used of their CPUs.
+    pub cpu: ConnectionCpu,
     /// Samples of the peer's socket, where it sends and has told of it: in order of time, by the same clock. With them the record shows both ends of
     /// what this host receives.
     pub sender_samples: Vec<TcpSample>,
@@ -48,6 +50,7 @@ impl KeptConnection {
             samples: &self.samples,
             packets: ConnectionPackets::default(),
             exact: self.exact.as_ref(),
+            cpu: self.cpu.clone(),
         }
     }
 

@@ -21,6 +21,7 @@ use crate::judge::UnlimitedStart;
 use keys::{flow_key, host_name, shares_its_table};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::record::StreamEnd;
 use pipefill_core::units::Bytes;
 use prediction::Changed;
 use std::time::Duration;
@@ -68,7 +69,7 @@ impl Case<'_> {
             LimitedBy::Pacing => vec![self.faster_pacing()],
             LimitedBy::App => self.for_the_application(),
             LimitedBy::Receiver => vec![self.nothing(self.of_the_receiver())],
-            LimitedBy::Cpu => vec![self.nothing(self.of_the_cpu())],
+            LimitedBy::Cpu => vec![self.larger_quota().unwrap_or_else(|| self.nothing(self.of_the_cpu()))],
             LimitedBy::Testbed => vec![self.testbed()],
             LimitedBy::Unknown => vec![self.nothing(Reason::LimitIsUnknown)],
         };
@@ -142,6 +143,7 @@ impl Case<'_> {
     fn of_the_path(&self) -> Reason {
         match self.judged.flow.protocol {
             Protocol::Udp => Reason::DatagramsAreDropped,
+            _ if self.judged.diagnosis.cause == Some(Cause::Shared) => Reason::OthersFillThePath,
             _ => Reason::PathIsFull,
         }
     }
@@ -158,6 +160,26 @@ impl Case<'_> {
             Some(waited) if waited >= CPU_IS_TAKEN => Reason::CpuIsTaken,
             _ => Reason::CpuIsBusy,
         }
+    }
+
+    /// What the cgroup used in a period and what it was held back in it; `None` where no quota limits. What the process writes grows with its
+    /// CPU time, as far as the path's rate is known to let it.
+    fn larger_quota(&self) -> Option<Advice> {
+        let JudgedFlow { diagnosis, sender_quota, receiver_quota, goodput_bps, room_bps, .. } = self.judged;
+        let figures = diagnosis.figures.quota.filter(|_| diagnosis.cause == Some(Cause::Quota))?;
+        let (sends, quota) = match figures.end {
+            StreamEnd::Sender => (true, sender_quota.clone()?),
+            StreamEnd::Receiver => (false, receiver_quota.clone()?),
+        };
+        let in_a_period = |share: f64| rounded(share * quota.period_us as f64);
+        let (used_us, held_us) =
+            (figures.used_share.map_or(quota.quota_us, in_a_period), in_a_period(figures.held_share));
+        let period_us = quota.period_us;
+        let wanted_us = (used_us + held_us).max(quota.quota_us + 1).next_multiple_of(1_000);
+        let more = goodput_bps.saturating_mul(used_us + held_us) / used_us.max(1);
+        let predicted = room_bps.map(|room| rounded(room).min(more).max(*goodput_bps));
+        let change = self.of_host(sends, Setting::CpuQuota { quota, wanted_us }, "cpu_quota");
+        Some(self.proposed(vec![change], Reason::QuotaRunsOut { used_us, held_us, period_us }, predicted))
     }
 
     /// What the flow should reach: its room beside the others, or twice what it had; no more than its application, its reader and its pacing
@@ -180,6 +202,7 @@ impl Case<'_> {
     fn larger_cwnd(&self) -> Vec<Advice> {
         match self.judged.diagnosis.cause {
             Some(Cause::IdleRestart) => return vec![self.cwnd_kept_after_idle()],
+            Some(Cause::Timeout) => return vec![self.nothing(Reason::TimerIsAwaited)],
             Some(Cause::Ecn) => {
                 let look = self.nothing(Reason::MarksCutTheWindow);
                 return std::iter::once(look).chain(self.bbr(Reason::BbrIgnoresMarks)).collect();

@@ -19,7 +19,7 @@ use crate::infer::KnownRun;
 use crate::judge::{Diagnosing, FlowLedger, Span};
 use delivery::Rates;
 use pipefill_core::record::{
-    AnyRow, BufferLimits, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord,
+    AnyRow, BufferLimits, CpuQuota, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,12 +88,15 @@ pub struct RunMetrics {
     #[serde(default, skip_serializing_if = "PathFacts::is_empty")]
     pub emulated: PathFacts,
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
-    #[serde(default, skip_serializing_if = "is_unknown")]
+    #[serde(default, skip_serializing_if = "are_unknown")]
     pub limits: [Option<BufferLimits>; 2],
+    /// The CPU quotas of the processes at the ends of observed connections: this one, the peer's.
+    #[serde(default, skip_serializing_if = "are_unknown")]
+    pub quotas: [Option<CpuQuota>; 2],
 }
 
-fn is_unknown(limits: &[Option<BufferLimits>; 2]) -> bool {
-    limits.iter().all(Option::is_none)
+fn are_unknown<T>(of_hosts: &[Option<T>; 2]) -> bool {
+    of_hosts.iter().all(Option::is_none)
 }
 
 /// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
@@ -178,6 +181,7 @@ impl<'a> Condenser<'a> {
                 .observed()
                 .map_or_else(PathFacts::default, |observed| observed.emulated.clone()),
             limits: KnownRun::of(manifest).limits,
+            quotas: KnownRun::of(manifest).quotas.map(Option::<&CpuQuota>::cloned),
         }
     }
 }

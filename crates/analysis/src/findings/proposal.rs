@@ -1,6 +1,7 @@
 //! Advice as data: what to set, where, to what, and why. `report` puts it into words.
 
 use pipefill_core::cell::Direction;
+use pipefill_core::record::CpuQuota;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub enum Setting {
     NoRcvbuf,
     /// No `SO_SNDBUF`.
     NoSndbuf,
+    /// No `TCP_WINDOW_CLAMP`.
+    NoWindowClamp,
     /// `net.core.rmem_max`: what a program may ask of `SO_RCVBUF`, bytes.
     RmemMax(u64),
     /// A receive buffer of these bytes, whoever sizes it.
@@ -76,13 +79,20 @@ pub enum Setting {
     ShorterQueue(f64),
     /// What the delay element can hold, packets.
     DelayLimit(u64),
+    /// The CPU time that a cgroup may use in each period, microseconds.
+    CpuQuota {
+        /// The present one.
+        quota: CpuQuota,
+        /// The new one.
+        wanted_us: u64,
+    },
     /// The buffers of both ends, which the test itself has set to so many bytes: not to set them, or larger.
     TestBuffers(u64),
 }
 
 impl Setting {
     /// The name of what is set: a sysctl, a socket option, or the key of a scenario.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::TcpRmem(_) | Self::TcpRmemMaximum(_) => "net.ipv4.tcp_rmem",
             Self::TcpWmem(_) => "net.ipv4.tcp_wmem",
@@ -93,6 +103,7 @@ impl Setting {
             Self::Bbr => "net.ipv4.tcp_congestion_control",
             Self::Rcvbuf(_) | Self::NoRcvbuf => "SO_RCVBUF",
             Self::Sndbuf(_) | Self::NoSndbuf => "SO_SNDBUF",
+            Self::NoWindowClamp => "TCP_WINDOW_CLAMP",
             Self::RmemMax(_) => "net.core.rmem_max",
             Self::ReceiveBuffer(_) => "receive buffer",
             Self::SendBuffer(_) => "send buffer",
@@ -106,6 +117,8 @@ impl Setting {
             Self::Burst(_) => "burst",
             Self::LongerQueue(_) | Self::ShorterQueue(_) => "queue",
             Self::DelayLimit(_) => "delay_limit",
+            Self::CpuQuota { quota, .. } if quota.has_period_beside_it() => CpuQuota::FILE,
+            Self::CpuQuota { .. } => CpuQuota::FILE_1,
             Self::TestBuffers(_) => "window",
         }
     }
@@ -134,7 +147,11 @@ impl Setting {
             Self::Duration(duration) => format!("{}ms", duration.as_millis()),
             Self::LongerQueue(bdp) | Self::ShorterQueue(bdp) => format!("{bdp}bdp"),
             Self::DelayLimit(packets) => format!("{packets}p"),
-            Self::TestBuffers(_) | Self::NoRcvbuf | Self::NoSndbuf => return None,
+            Self::CpuQuota { quota, wanted_us } if quota.has_period_beside_it() => {
+                format!("{wanted_us} {}", quota.period_us)
+            }
+            Self::CpuQuota { wanted_us, .. } => wanted_us.to_string(),
+            Self::TestBuffers(_) | Self::NoRcvbuf | Self::NoSndbuf | Self::NoWindowClamp => return None,
         })
     }
 
@@ -148,6 +165,7 @@ impl Setting {
                 | Self::Sndbuf(_)
                 | Self::NoRcvbuf
                 | Self::NoSndbuf
+                | Self::NoWindowClamp
                 | Self::RmemMax(_)
                 | Self::TcpRmemMaximum(_)
                 | Self::ReceiveBuffer(_)
@@ -171,7 +189,7 @@ impl Change {
     /// The end on whose host it is made: a program's own buffers have theirs.
     pub const fn end(&self) -> Target {
         match self.setting {
-            Setting::NoRcvbuf => Target::Receiver,
+            Setting::NoRcvbuf | Setting::NoWindowClamp => Target::Receiver,
             Setting::NoSndbuf => Target::Sender,
             _ => self.target,
         }
@@ -185,6 +203,8 @@ pub enum Reason {
     DatagramsAreDropped,
     /// The pipe is full.
     PathIsFull,
+    /// The pipe is full, of other flows too.
+    OthersFillThePath,
     /// Nothing comes back.
     NobodyAnswers,
     /// A link drops what is larger than its MTU, and tells nobody.
@@ -223,6 +243,15 @@ pub enum Reason {
     CpuIsTaken,
     /// An endpoint computes all the time.
     CpuIsBusy,
+    /// In each period the cgroup used this CPU time, and wanted this much more.
+    QuotaRunsOut {
+        /// Microseconds.
+        used_us: u64,
+        /// Microseconds.
+        held_us: u64,
+        /// The period.
+        period_us: u64,
+    },
     /// The limit is unknown.
     LimitIsUnknown,
     /// No change of an end lifts the limit.
@@ -249,6 +278,8 @@ pub enum Reason {
     },
     /// The program has set this buffer: it does not grow, and no sysctl makes it larger.
     ProgramSetsBuffer,
+    /// The program has limited the window itself, below what its buffer allows.
+    ProgramClampsWindow,
     /// The program asks for a larger buffer than `net.core.rmem_max` allows, and the buffer does not grow.
     ProgramsBufferIsCapped,
     /// The window is the largest without window scaling: it is off at one end, or something between the ends removes the option.
@@ -275,6 +306,8 @@ pub enum Reason {
         /// cwnd before, bytes.
         before_bytes: Option<u64>,
     },
+    /// Only the retransmission timer shows that segments were lost.
+    TimerIsAwaited,
     /// An AQM marks packets instead of dropping them.
     MarksCutTheWindow,
     /// BBR does not answer to CE marks.

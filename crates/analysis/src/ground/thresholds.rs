@@ -105,12 +105,20 @@ thresholds! {
     always_waiting: Judge, Share = 0.90, Source::Kernel("tcp_write_xmit()");
     /// Nothing comes back where the retransmission timer ran out this often without an answer: the other end, or the way to it, is gone.
     silent_timers: Judge, Count = 3.0, Source::Rfc("6298, 5.5");
+    /// In this part of the time the sender waits for its retransmission timer, whatever its window is.
+    timer_awaited: Judge, Share = 0.50, Source::Rfc("6298, 5");
     /// A thread that computes, or waits for a CPU, for this part of the time has no more to give on a machine where others run too.
     cpu_busy: Judge, Share = 0.85, Source::Catalogue;
     /// A thread that is late and waited for a CPU for this part of the time is late for that reason.
     cpu_waited: Judge, Share = 0.10, Source::Catalogue;
     /// A writer without a rate whose thread is busy for this part of the time, and which leaves room everywhere, is limited by its CPU.
     cpu_partly_busy: Judge, Share = 0.50, Source::Catalogue;
+    /// A CPU quota that runs out in this part of its periods is too small for what its cgroup does …
+    quota_periods: Judge, Share = 0.50, Source::Catalogue;
+    /// … and holds the flow back where this part of the sender's samples has nothing left to send, or a window that has shrunk.
+    quota_shown: Judge, Share = 0.10, Source::Catalogue;
+    /// The counters of a quota are read over at least so long: several of its periods.
+    quota_interval_us: Infer, Microseconds = 500_000.0, Source::Kernel("default_cfs_period()");
     /// An application that has written this part of what it wanted to by now keeps its pace: it starts a round trip late.
     on_time: Judge, Share = 0.98, Source::Catalogue;
     /// The same where the path is full: what is written one per cent too slowly piles up.
@@ -119,6 +127,8 @@ thresholds! {
     pacing_reached: Judge, Share = 0.95, Source::Catalogue;
     /// A path that carries this part of its rate is full.
     path_full: Judge, Share = 0.95, Source::Catalogue;
+    /// A flow that has less than this part of what passes a full path shares it.
+    path_own: Judge, Share = 0.80, Source::Catalogue;
     /// A bottleneck whose queue is never empty sends at its rate: below this part of it the round trip is longer for another reason.
     queue_sends: Judge, Share = 0.80, Source::Catalogue;
     /// Pacing explains what is acknowledged from this part of its rate on: headers and gaps between bursts take the rest.
@@ -414,6 +424,8 @@ thresholds! {
     buffer_is_largest: Judge, Share = 0.80, Source::Kernel("tcp_rcv_space_adjust()");
     /// A buffer, or a window, that has not grown for this many round trips in which it limits does not grow by itself …
     buffer_fixed_rounds: Judge, RoundTrips = 8.0, Source::Kernel("tcp_rcv_space_adjust()");
+    /// A receive buffer that has stopped growing gives a window of at least half of it: below this part the window has a limit of its own …
+    window_of_buffer: Judge, Share = 0.40, Source::Kernel("tcp_win_from_space()");
     /// … and a window below this part of what its scale is made for is a buffer that a program has set after the handshake.
     window_of_scale: Judge, Share = 0.20, Source::Kernel("tcp_select_initial_window()");
     /// Rounds that show a limit.

@@ -2,6 +2,7 @@
 
 use pipefill_core::evidence::{BufferEvidence, Plateau};
 use pipefill_core::record::{BufferLimits, PacketSample, StreamEnd, TcpSample};
+use pipefill_core::stacks::Stack;
 
 /// Follows one stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,11 +51,12 @@ impl BufferTrack {
         grow(&mut self.window, row.t_us, row.rwnd_bytes.map(u64::from));
     }
 
-    /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow.
+    /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow, and the receiver's TCP implementation.
     pub(crate) fn evidence(
         &self,
         t_us: u64,
         [sender_limits, receiver_limits]: [Option<BufferLimits>; 2],
+        receiver_stack: Option<Stack>,
     ) -> BufferEvidence {
         let at = |growth: Option<Growth>| {
             growth.map(|growth| Plateau {
@@ -71,6 +73,7 @@ impl BufferTrack {
             sndbuf: at(self.sndbuf),
             sender_limits,
             receiver_limits,
+            receiver_stack,
             max_pacing_rate_bps: self.max_pacing_rate_bps,
         }
     }
@@ -102,10 +105,10 @@ mod tests {
                 ..TcpInfo::default()
             };
             track.add(&of_sender(t_us, info));
-            let evidence = track.evidence(t_us, [None; 2]);
+            let evidence = track.evidence(t_us, [None; 2], None);
             assert_eq!(evidence.max_pacing_rate_bps, limit.flatten());
         }
-        let evidence = track.evidence(50, [None; 2]);
+        let evidence = track.evidence(50, [None; 2], None);
         assert_eq!(evidence.window, Some(Plateau { bytes: 300, first_bytes: 100, steady_us: 30 }));
         assert_eq!((evidence.window_scaling, evidence.window_scale), (Some(true), Some(7)));
     }

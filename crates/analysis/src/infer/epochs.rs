@@ -7,6 +7,7 @@ use super::idle_restart::IdleRestart;
 use super::packets::StreamPackets;
 use super::sender_sample::{SenderSample, ratio};
 use super::stall::Stall;
+use super::timer_waits::TimerWaits;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{SenderEvidence, SentPackets};
@@ -37,6 +38,7 @@ pub(crate) struct Cutter {
     unread: Unread,
     stall: Stall,
     restart: IdleRestart,
+    timer_waits: TimerWaits,
     /// The largest window that was advertised so far.
     rwnd_widest: Option<u64>,
     /// The largest flights of the last epochs, and the payload segments of the other side in a round trip.
@@ -107,7 +109,7 @@ impl Cutter {
     /// For a stream that is alive in `life`.
     pub(crate) fn new(life: TimeInterval, thresholds: &Thresholds) -> Self {
         let (fewest, lately_kept) = (thresholds.epoch_samples.count(), thresholds.app_window_rounds.count());
-        Self { life, fewest, lately_kept, ..Self::default() }
+        Self { life, fewest, lately_kept, timer_waits: TimerWaits::new(thresholds), ..Self::default() }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -132,6 +134,7 @@ impl Cutter {
     fn see_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
         let stalled_us = self.stall.see(&sample);
         let cwnd_before_idle = self.restart.add(&sample);
+        self.timer_waits.add(&sample);
         self.remember(&sample);
         let sample = self.last.insert(sample);
         let Some(open) = self.open.as_mut() else {
@@ -177,6 +180,11 @@ impl Cutter {
         epoch.sender.rwnd_widest = self.rwnd_widest;
         epoch.sender.pacing_steady_us = epoch.interval.to_us.saturating_sub(since_us);
         epoch
+    }
+
+    /// The share of `interval` in which it waited for the retransmission timer, by the samples so far; for one interval after the other.
+    pub(crate) fn timer_share(&mut self, interval: TimeInterval) -> f64 {
+        self.timer_waits.share(interval)
     }
 
     /// What is left over after the last sample: less than a round trip, or fewer samples than an epoch has. For a stream that has no
@@ -273,6 +281,7 @@ impl Open {
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
             unsent_share: self.unsent.map(share),
             repair_share: share(self.repair),
+            timer_share: 0.0,
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.has_ssthresh,
             cwnd_before_idle: self.cwnd_before_idle,

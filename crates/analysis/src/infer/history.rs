@@ -8,8 +8,8 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
-use pipefill_core::evidence::ThreadUse;
-use pipefill_core::record::{AnyRow, Element, StreamEnd, ThreadRole};
+use pipefill_core::evidence::{QuotaUse, ThreadUse};
+use pipefill_core::record::{AnyRow, CpuSample, Element, StreamEnd, TcpSample, ThreadRole};
 use pipefill_core::units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,6 +26,7 @@ struct Overflows {
 /// What one stream has got through.
 #[derive(Debug)]
 struct Through {
+    flow: u32,
     direction: Direction,
     /// UDP: the payload of a datagram, by which the count of datagrams becomes bytes.
     datagram: u64,
@@ -33,6 +34,20 @@ struct Through {
     frame: (Protocol, u64),
     /// Payload: acknowledged (TCP), received (UDP).
     points: Points,
+    /// The largest window that was advertised.
+    widest_window: u64,
+    /// Whether a sample of its sender shows that the sending process gave it nothing, and that the receiving one read nothing.
+    starved: VecDeque<(u64, [bool; 2])>,
+}
+
+/// What was counted of a thread and of the quota of its cgroup, microseconds but for the periods.
+#[derive(Debug, Default)]
+struct ThreadCounts {
+    cpu: Points,
+    wait: Points,
+    throttled_periods: Points,
+    throttled: Points,
+    cgroup_cpu: Points,
 }
 
 /// What passed in a direction.
@@ -42,6 +57,8 @@ pub(crate) struct Passed {
     pub(crate) wire_bps: f64,
     /// The same in bytes, since the run began.
     pub(crate) wire_bytes_so_far: f64,
+    /// The share of one flow; `None` where nothing passed.
+    pub(crate) own_share: Option<f64>,
 }
 
 /// The rows of the last while.
@@ -56,8 +73,7 @@ pub(crate) struct History<'a> {
     waits: [VecDeque<(u64, bool)>; 2],
     /// When that queue dropped: forward, reverse.
     overflows: [Overflows; 2],
-    /// CPU time of each thread so far, and its wait for a CPU, microseconds.
-    threads: BTreeMap<ThreadRole, (Points, Points)>,
+    threads: BTreeMap<ThreadRole, ThreadCounts>,
     /// Where the queues were not sampled: what is known of the path, by which round trips tell what they hold.
     path: Option<KnownPath>,
 }
@@ -66,7 +82,8 @@ impl<'a> History<'a> {
     /// Of the streams of `run`, of which no row was seen yet.
     pub(crate) fn of(run: &KnownRun<'_>, thresholds: &'a Thresholds) -> Self {
         let headers = run.path.headers;
-        let through = |flow: &FlowSpec| Through {
+        let through = |index: u32, flow: &FlowSpec| Through {
+            flow: index,
             direction: flow.direction,
             datagram: if flow.protocol == Protocol::Udp { flow.length.get() } else { 1 },
             frame: match flow.protocol {
@@ -74,12 +91,14 @@ impl<'a> History<'a> {
                 other => (other, headers.mss()),
             },
             points: Points::new(),
+            widest_window: 0,
+            starved: VecDeque::new(),
         };
         let streams = run.streams.iter();
         Self {
             thresholds,
             streams: streams
-                .filter_map(|stream| Some((stream.stream, through(run.flow_of(stream)?))))
+                .filter_map(|stream| Some((stream.stream, through(stream.flow, run.flow_of(stream)?))))
                 .collect(),
             headers,
             queues: Default::default(),
@@ -96,6 +115,9 @@ impl<'a> History<'a> {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 let info = &row.info;
                 self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), info.srtt_us);
+                if let Some(through) = self.streams.get_mut(&row.stream) {
+                    through.see_ends(row, self.thresholds);
+                }
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
                 self.acknowledged(row.stream, row.t_us, (Some(row.acked_bytes), row.mss_bytes), row.srtt_us);
@@ -112,9 +134,7 @@ impl<'a> History<'a> {
                 self.overflows[direction].see(row.t_us, row.dropped_packets);
             }
             AnyRow::Cpu(row) => {
-                let (cpu, wait) = self.threads.entry(row.thread.clone()).or_default();
-                cpu.push_back((row.t_us, row.cpu_us));
-                wait.extend(row.wait_us.map(|wait_us| (row.t_us, wait_us)));
+                self.threads.entry(row.thread.clone()).or_default().add(row);
             }
             AnyRow::Tcp(_)
             | AnyRow::Path(_)
@@ -150,12 +170,14 @@ impl<'a> History<'a> {
 
     /// Drops what only an epoch from before `from_us` could ask for.
     pub(crate) fn forget(&mut self, from_us: u64) {
-        let streams = self.streams.values_mut().map(|through| &mut through.points);
-        let threads = self.threads.values_mut().flat_map(|(cpu, wait)| [cpu, wait]);
-        for points in streams.chain(threads) {
-            while points.get(1).is_some_and(|&(t_us, _)| t_us <= from_us) {
-                points.pop_front();
-            }
+        for points in self.streams.values_mut().map(|through| &mut through.points) {
+            forget_points(points, from_us);
+        }
+        // A quota is asked for around an interval.
+        let around_us = from_us.saturating_sub(self.thresholds.quota_interval_us.whole());
+        self.threads.values_mut().flat_map(ThreadCounts::all_mut).for_each(|it| forget_points(it, around_us));
+        for Through { starved, .. } in self.streams.values_mut() {
+            while starved.pop_front_if(|(t_us, _)| *t_us < around_us).is_some() {}
         }
         for queue in &mut self.queues {
             while queue.pop_front_if(|(t_us, _)| *t_us < from_us).is_some() {}
@@ -175,16 +197,29 @@ impl<'a> History<'a> {
         self.streams.get(&stream).map_or(0.0, |through| count_at(&through.points, t_us))
     }
 
-    /// What all streams of `direction` got through in `window`, where each frame costs `overhead` beside its own bytes.
-    pub(crate) fn passed(&self, direction: Direction, window: TimeInterval, overhead: Bytes) -> Passed {
-        let (mut bytes, mut so_far) = (0.0, 0.0);
+    /// What all streams of `direction` got through in `window`, and of it those of `flow`, where each frame costs `overhead` beside its own
+    /// bytes.
+    pub(crate) fn passed(
+        &self,
+        direction: Direction,
+        flow: u32,
+        window: TimeInterval,
+        overhead: Bytes,
+    ) -> Passed {
+        let (mut bytes, mut own, mut so_far) = (0.0, 0.0, 0.0);
         for through in self.streams.values().filter(|through| through.direction == direction) {
             let to = count_at(&through.points, window.to_us);
             let wire = self.wire(through.frame, overhead);
-            bytes += (to - count_at(&through.points, window.from_us)) * wire;
+            let passed = (to - count_at(&through.points, window.from_us)) * wire;
+            bytes += passed;
+            own += if through.flow == flow { passed } else { 0.0 };
             so_far += to * wire;
         }
-        Passed { wire_bps: bytes * 8e6 / window.length_us().max(1) as f64, wire_bytes_so_far: so_far }
+        Passed {
+            wire_bps: bytes * 8e6 / window.length_us().max(1) as f64,
+            wire_bytes_so_far: so_far,
+            own_share: (bytes > 0.0).then_some(own / bytes),
+        }
     }
 
     /// What each other stream of `direction` that moved got through in `window`, bits per second of payload.
@@ -233,10 +268,74 @@ impl<'a> History<'a> {
         window: TimeInterval,
     ) -> Option<ThreadUse> {
         let those = self.threads.iter().filter(|(role, _)| is_it(role));
-        let used = those.filter_map(|(_, (cpu, wait))| {
-            Some(ThreadUse { computed: share(cpu, window)?, waited: share(wait, window).unwrap_or(0.0) })
+        let used = those.filter_map(|(_, counts)| {
+            let waited = share(&counts.wait, window).unwrap_or(0.0);
+            Some(ThreadUse { computed: share(&counts.cpu, window)?, waited })
         });
         used.max_by(|a, b| a.total().total_cmp(&b.total()))
+    }
+
+    /// What a quota with this period did around `window` to the process of `end` of `stream`, whose thread is `thread`. Its counters move at
+    /// the end of a period, and a shorter interval shows no whole one.
+    pub(crate) fn quota_use(
+        &self,
+        (stream, end): (u32, StreamEnd),
+        thread: &ThreadRole,
+        period_us: u64,
+        window: TimeInterval,
+    ) -> Option<QuotaUse> {
+        let counts = self.threads.get(thread)?;
+        let missing_us = self.thresholds.quota_interval_us.whole().saturating_sub(window.length_us());
+        let around = TimeInterval {
+            from_us: window.from_us.saturating_sub(missing_us / 2),
+            to_us: window.to_us.saturating_add(missing_us / 2),
+        };
+        let (mut samples, mut shown) = (0_u32, 0_u32);
+        let starved = self.streams.get(&stream).map(|through| within(&through.starved, around));
+        for ends in starved.into_iter().flatten() {
+            samples += 1;
+            shown += u32::from(ends[end as usize]);
+        }
+        Some(QuotaUse {
+            periods: (share(&counts.throttled_periods, around)? * period_us as f64).min(1.0),
+            held: share(&counts.throttled, around)?,
+            used: share(&counts.cgroup_cpu, around),
+            shown: f64::from(shown) / f64::from(samples.max(1)),
+            has_carried: self.got_through(stream, around.to_us) > self.got_through(stream, around.from_us),
+        })
+    }
+}
+
+impl Through {
+    /// Takes the next sample of its sender's socket.
+    fn see_ends(&mut self, row: &TcpSample, thresholds: &Thresholds) {
+        let window = row.info.rwnd_bytes.map(u64::from);
+        self.widest_window = self.widest_window.max(window.unwrap_or(0));
+        let narrow = thresholds.window_shrunk.value() * self.widest_window as f64;
+        let is_unread = window.is_some_and(|window| window as f64 <= narrow);
+        self.starved.push_back((row.t_us, [!row.info.may_have_unsent(), is_unread]));
+    }
+}
+
+impl ThreadCounts {
+    fn add(&mut self, row: &CpuSample) {
+        let counts =
+            [Some(row.cpu_us), row.wait_us, row.throttled_periods, row.throttled_us, row.cgroup_cpu_us];
+        for (points, count) in self.all_mut().into_iter().zip(counts) {
+            points.extend(count.map(|count| (row.t_us, count)));
+        }
+    }
+
+    const fn all_mut(&mut self) -> [&mut Points; 5] {
+        let Self { cpu, wait, throttled_periods, throttled, cgroup_cpu } = self;
+        [cpu, wait, throttled_periods, throttled, cgroup_cpu]
+    }
+}
+
+/// Keeps one point at or before `from_us`.
+fn forget_points(points: &mut Points, from_us: u64) {
+    while points.get(1).is_some_and(|&(t_us, _)| t_us <= from_us) {
+        points.pop_front();
     }
 }
 
@@ -265,7 +364,7 @@ fn count_at(points: &Points, t_us: u64) -> f64 {
     }
 }
 
-/// A count of microseconds over wall time between the last sample before `window` and the first after it.
+/// A count over microseconds of wall time between the last sample before `window` and the first after it.
 fn share(points: &Points, window: TimeInterval) -> Option<f64> {
     let begin = points.partition_point(|&(t, _)| t <= window.from_us).saturating_sub(1);
     let end = points.partition_point(|&(t, _)| t < window.to_us).min(points.len().checked_sub(1)?);
@@ -275,10 +374,11 @@ fn share(points: &Points, window: TimeInterval) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::manifest;
+    use super::super::synthetic::{manifest, of_sender};
     use super::*;
     use crate::ground::thresholds::STANDARD;
-    use pipefill_core::record::{CpuSample, PathSample};
+    use pipefill_core::record::PathSample;
+    use pipefill_core::tcp_info::TcpInfo;
 
     fn path_row(t_us: u64, dropped_packets: u64) -> AnyRow {
         AnyRow::Path(PathSample {
@@ -310,18 +410,57 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_is_counted_over_several_of_its_periods_with_what_shows_it_at_each_end() {
+        let manifest = manifest("[[flow]]\n");
+        let mut history = History::of(&KnownRun::of(&manifest), &STANDARD);
+        let thread = ThreadRole::Sender { flow: 0 };
+        for tenth in 0..=20_u64 {
+            let t_us = tenth * 100_000;
+            // Only the second half of the time is throttled: 60 ms of each period, in two of three of them.
+            let periods = tenth.saturating_sub(10) * 2 / 3;
+            history.take(&AnyRow::Cpu(CpuSample {
+                throttled_periods: Some(periods),
+                throttled_us: Some(periods * 60_000),
+                ..CpuSample::of_thread(t_us, thread.clone(), 0, None)
+            }));
+            let info = TcpInfo {
+                notsent_bytes: Some((tenth % 2) as u32),
+                rwnd_bytes: Some(if tenth % 4 == 3 { 70 } else { 100 }),
+                ..TcpInfo::default()
+            };
+            history.take(&AnyRow::Tcp(of_sender(t_us, info)));
+        }
+        let at = |from_us, end| {
+            let window = TimeInterval { from_us, to_us: from_us + 20_000 };
+            history.quota_use((0, end), &thread, 100_000, window)
+        };
+        let quiet = at(500_000, StreamEnd::Sender).unwrap();
+        assert_eq!((quiet.periods, quiet.held, quiet.used), (0.0, 0.0, None));
+        let held = at(1_500_000, StreamEnd::Sender).unwrap();
+        assert!((0.5..0.8).contains(&held.periods) && (0.3..0.5).contains(&held.held), "{held:?}");
+        assert!((0.4..=0.6).contains(&held.shown), "every second sample has nothing to send: {held:?}");
+        let shut = at(1_500_000, StreamEnd::Receiver).unwrap().shown;
+        assert!((0.2..=0.4).contains(&shut), "every fourth window has shrunk: {shut}");
+        assert!(
+            history
+                .quota_use((0, StreamEnd::Sender), &ThreadRole::Telemetry, 1, TimeInterval::default())
+                .is_none()
+        );
+    }
+
+    #[test]
     fn what_is_left_answers_as_before_for_what_is_to_come() {
         let mut history = History::of(&KnownRun::of(&manifest("[[flow]]\n")), &STANDARD);
         let thread = ThreadRole::Sender { flow: 0 };
         for t_us in (0..100).step_by(10) {
             let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));
-            history.take(&AnyRow::Cpu(CpuSample { t_us, thread: thread.clone(), cpu_us, wait_us }));
+            history.take(&AnyRow::Cpu(CpuSample::of_thread(t_us, thread.clone(), cpu_us, wait_us)));
         }
         let window = TimeInterval { from_us: 55, to_us: 75 };
         let used = |history: &History<'_>| history.thread_use(|role| role.flow() == Some(0), window);
         let before = used(&history);
-        history.forget(55);
-        assert_eq!(history.threads[&thread].0.len(), 5);
+        history.forget(55 + STANDARD.quota_interval_us.whole());
+        assert_eq!(history.threads[&thread].cpu.len(), 5);
         assert_eq!(before, Some(ThreadUse { computed: 1.3, waited: 0.5 }));
         assert_eq!(used(&history), before);
         assert_eq!(history.thread_use(|role| role.flow() == Some(1), window), None);

@@ -5,8 +5,8 @@ use super::sender_sample::SenderSample;
 /// Follows the samples of one sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct IdleRestart {
-    /// The last sample in which it sent: when, and the largest cwnd since the last idle time.
-    busy: Option<(u64, u64)>,
+    /// The last sample in which it sent: when, the largest cwnd since the last idle time, and retransmissions by then.
+    busy: Option<(u64, u64, u32)>,
     /// cwnd before the last idle time, and retransmissions then.
     before: Option<(u64, u32)>,
 }
@@ -18,15 +18,20 @@ impl IdleRestart {
         if !sample.is_sending {
             return self.before.map(|(before, _)| before);
         }
-        let was_idle = |at_us: u64| sample.rto_us.is_some_and(|rto_us| sample.t_us - at_us > rto_us);
-        self.busy = Some(match self.busy {
-            Some((at_us, largest)) if was_idle(at_us) => {
+        // What is sent again after a timeout ends no idle time.
+        let was_idle = |at_us: u64, retransmits: u32| {
+            sample.retransmits == retransmits
+                && sample.rto_us.is_some_and(|rto_us| sample.t_us - at_us > rto_us)
+        };
+        let largest = match self.busy {
+            Some((at_us, largest, retransmits)) if was_idle(at_us, retransmits) => {
                 self.before = (cwnd < largest).then_some((largest, sample.retransmits));
-                (sample.t_us, cwnd)
+                cwnd
             }
-            Some((_, largest)) => (sample.t_us, largest.max(cwnd)),
-            None => (sample.t_us, cwnd),
-        });
+            Some((_, largest, _)) => largest.max(cwnd),
+            None => cwnd,
+        };
+        self.busy = Some((sample.t_us, largest, sample.retransmits));
         self.before = self.before.filter(|&(before, sent)| cwnd < before && sample.retransmits == sent);
         self.before.map(|(before, _)| before)
     }
@@ -59,6 +64,7 @@ mod tests {
             [Some(100), Some(100), None]
         );
         assert_eq!(after(&[(1_000, 9, 10, 0), (1_100, 9, 20, 1)]), [Some(100), None]);
+        assert_eq!(after(&[(1_000, 9, 10, 1), (1_100, 9, 20, 1)]), [None, None], "a timer ran out");
         assert_eq!(after(&[(1_000, 9, 100, 0), (1_100, 9, 90, 0)]), [None, None], "cwnd was kept");
         assert_eq!(
             before_idle(&[(0, 9, 100, 0), (300, 9, 10, 0)]),

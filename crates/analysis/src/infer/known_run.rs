@@ -4,7 +4,8 @@ use super::drops::Drops;
 use super::known_path::KnownPath;
 use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
-use pipefill_core::record::{BufferLimits, CountsBefore, Manifest, StreamSummary};
+use pipefill_core::record::{BufferLimits, CountsBefore, CpuQuota, Manifest, StreamSummary};
+use pipefill_core::stacks::Stack;
 use pipefill_core::units::Rate;
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ pub struct KnownRun<'a> {
     pub(crate) limits: [Option<BufferLimits>; 2],
     /// What the socket of an observed connection had counted before its first sample.
     pub(crate) before: CountsBefore,
+    /// The TCP implementations of observed hosts: this one, the peer.
+    pub(crate) stacks: [Option<Stack>; 2],
+    /// The CPU quotas of the processes at the ends of observed connections: this one, the peer's.
+    pub(crate) quotas: [Option<&'a CpuQuota>; 2],
     /// Of the hosts: that of forward data's sender, that of its receiver.
     pub(crate) congestion_controls: [&'a str; 2],
 }
@@ -51,17 +56,28 @@ impl<'a> KnownRun<'a> {
             writes_all: observed.is_some_and(|observed| observed.writes_all),
             limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
             before: observed.and_then(|observed| observed.before).unwrap_or_default(),
+            stacks: observed.map_or([None; 2], |observed| [observed.local_stack, observed.remote_stack]),
+            quotas: observed.map_or([None; 2], |observed| {
+                [observed.local_quota.as_ref(), observed.remote_quota.as_ref()]
+            }),
             congestion_controls: [&spec.sender, &spec.receiver].map(|host| host.congestion_control.as_str()),
         }
     }
 
     /// What the host that sends data in `direction` allows sockets to buffer, and the one that receives them.
     pub(crate) const fn buffer_limits(&self, direction: Direction) -> [Option<BufferLimits>; 2] {
-        let [local, remote] = self.limits;
-        match direction {
-            Direction::Forward => [local, remote],
-            Direction::Reverse => [remote, local],
-        }
+        by_role(self.limits, direction)
+    }
+
+    /// The TCP implementation of the host that receives data in `direction`.
+    pub(crate) const fn receiver_stack(&self, direction: Direction) -> Option<Stack> {
+        let [_, receiver] = by_role(self.stacks, direction);
+        receiver
+    }
+
+    /// The CPU quota of the process that sends data in `direction`, and of the one that receives them.
+    pub(crate) const fn cpu_quotas(&self, direction: Direction) -> [Option<&'a CpuQuota>; 2] {
+        by_role(self.quotas, direction)
     }
 
     /// The congestion control of the sender of `flow`.
@@ -103,5 +119,13 @@ impl<'a> KnownRun<'a> {
         }
         let direction = self.flow_of(stream).map_or(Direction::Forward, |flow| flow.direction);
         self.path.way(direction).delay.map_or(0, |delay| micros(delay.value))
+    }
+}
+
+/// Of this host and the peer: the one that sends data in `direction`, the one that receives them.
+const fn by_role<T: Copy>([local, remote]: [T; 2], direction: Direction) -> [T; 2] {
+    match direction {
+        Direction::Forward => [local, remote],
+        Direction::Reverse => [remote, local],
     }
 }

@@ -9,9 +9,9 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::evidence::{
-    BufferEvidence, Evidence, Offer, PathEvidence, Plan, ReceiverMemory, SenderEvidence, ThreadUse,
+    BufferEvidence, Evidence, Offer, PathEvidence, Plan, QuotaUse, ReceiverMemory, SenderEvidence, ThreadUse,
 };
-use pipefill_core::record::{AnyRow, StreamSummary, ThreadRole};
+use pipefill_core::record::{AnyRow, CpuQuota, StreamEnd, StreamSummary, ThreadRole};
 use pipefill_core::units::Rate;
 
 /// A stream and what was asked of it.
@@ -26,7 +26,7 @@ pub(crate) struct AskedStream<'a> {
 /// One run's facts.
 pub(crate) struct RunFacts<'a> {
     pub(crate) run: KnownRun<'a>,
-    thresholds: &'a Thresholds,
+    pub(crate) thresholds: &'a Thresholds,
     /// What was seen last.
     pub(crate) history: History<'a>,
     /// Forward, reverse.
@@ -72,6 +72,7 @@ impl<'a> RunFacts<'a> {
         let interval = epoch.interval;
         let flow = stream.flow;
         let kept = |rate: Rate| self.kept_share(epoch, stream, rate);
+        let [sender_quota, receiver_quota] = self.quota_uses(stream, interval);
         Evidence {
             from_us: interval.from_us,
             to_us: interval.to_us,
@@ -86,8 +87,11 @@ impl<'a> RunFacts<'a> {
             arrivals: None,
             buffers: BufferEvidence::default(),
             path: self.path_evidence(stream, interval),
-            endpoint_thread: self.thread_use(stream, interval),
+            sender_thread: self.thread_use(stream, StreamEnd::Sender, interval),
+            receiver_thread: self.thread_use(stream, StreamEnd::Receiver, interval),
             path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
+            sender_quota,
+            receiver_quota,
             datagrams: None,
             waiting: None,
             may_lose_full_segments: false,
@@ -106,7 +110,7 @@ impl<'a> RunFacts<'a> {
     fn path_evidence(&self, stream: AskedStream<'_>, interval: TimeInterval) -> PathEvidence {
         let direction = stream.flow.direction;
         let way = self.way(direction);
-        let passed = self.history.passed(direction, interval, way.overhead);
+        let passed = self.history.passed(direction, stream.flow_index, interval, way.overhead);
         // In an outage nothing passes, however large the rate is.
         let rate = way.rate(interval).filter(|rate| rate.value.bps() > 0);
         let carried = |direction: Direction| self.carried[direction.index()] as f64;
@@ -116,6 +120,7 @@ impl<'a> RunFacts<'a> {
             rate_bps: rate.map(|rate| rate.map(Rate::bps)),
             is_the_hosts: way.is_the_hosts,
             rate_used: rate.map(|rate| passed.wire_bps / rate.value.bps() as f64),
+            own_share: passed.own_share,
             is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
             drops_full_segments: self.run.plan.is_some_and(|plan| plan.path.is_black_hole(direction)),
             queue_always: is_always(
@@ -128,17 +133,40 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// How the thread that works most for one end of the stream spent its time.
-    fn thread_use(&self, stream: AskedStream<'_>, interval: TimeInterval) -> Option<ThreadUse> {
+    /// How the thread that works most for `end` of the stream spent its time.
+    pub(crate) fn thread_use(
+        &self,
+        stream: AskedStream<'_>,
+        end: StreamEnd,
+        interval: TimeInterval,
+    ) -> Option<ThreadUse> {
         let is_own = |role: &ThreadRole| match role {
-            ThreadRole::Sender { flow } => *flow == stream.flow_index,
+            ThreadRole::Sender { flow } => end == StreamEnd::Sender && *flow == stream.flow_index,
             ThreadRole::Receiver { flow, stream: received } => {
-                *flow == stream.flow_index
+                end == StreamEnd::Receiver
+                    && *flow == stream.flow_index
                     && received.is_none_or(|received| received == stream.summary.stream)
             }
             _ => false,
         };
         self.history.thread_use(is_own, interval)
+    }
+
+    /// What the CPU quotas of the processes that send and receive the stream did around `interval`.
+    pub(crate) fn quota_uses(
+        &self,
+        stream: AskedStream<'_>,
+        interval: TimeInterval,
+    ) -> [Option<QuotaUse>; 2] {
+        let flow = stream.flow_index;
+        let [sends, receives] = self.run.cpu_quotas(stream.flow.direction);
+        let of = |quota: Option<&CpuQuota>, end, thread| {
+            self.history.quota_use((stream.summary.stream, end), &thread, quota?.period_us, interval)
+        };
+        [
+            of(sends, StreamEnd::Sender, ThreadRole::Sender { flow }),
+            of(receives, StreamEnd::Receiver, ThreadRole::Receiver { flow, stream: None }),
+        ]
     }
 
     /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take

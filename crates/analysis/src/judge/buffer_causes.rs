@@ -1,10 +1,11 @@
-//! Why a window, a buffer, a pacing rate or a path is no larger: as a scenario asked for it, or as sockets and packets show it.
+//! Why a window, a buffer, a pacing rate, a CPU or a path gives no more: as a scenario asked for it, or as sockets, packets and threads show it.
 
 use crate::ground::buffers::{SCALE_BITS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, FlowSpec};
-use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence};
+use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence, ThreadUse};
 use pipefill_core::limit::{Cause, LimitedBy};
+use pipefill_core::stacks::Stack;
 
 /// What refines `limited_by` for a flow of `asked`, or of no scenario, whose sender has `congestion_control`; `None` where the evidence
 /// does not support a cause.
@@ -25,7 +26,18 @@ pub(super) fn cause(
         (LimitedBy::Pacing, None) if evidence.buffers.max_pacing_rate_bps.is_some() => Some(Cause::Program),
         (LimitedBy::Pacing, _) => sender.filter(|_| congestion_control == "bbr").map(|_| Cause::Bbr),
         // What is not silent, and loses no full-size segments, is full.
-        (LimitedBy::Path, _) => Some(Cause::Full),
+        (LimitedBy::Path, _) => {
+            let is_filled_by_others = |share: f64| share < thresholds.path_own.value();
+            Some(if evidence.path.own_share.is_some_and(is_filled_by_others) {
+                Cause::Shared
+            } else {
+                Cause::Full
+            })
+        }
+        (LimitedBy::Cpu, _) => {
+            let is_waiting = |used: ThreadUse| used.waited > used.computed;
+            evidence.endpoint_thread().map(|used| if is_waiting(used) { Cause::Waiting } else { Cause::Busy })
+        }
         _ => None,
     }
 }
@@ -75,6 +87,11 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     let rounds_us = thresholds.buffer_fixed_rounds.value() * round_trip_us(evidence)?;
     let is_fixed = |plateau: Plateau| plateau.steady_us as f64 >= rounds_us;
     if let Some(rcvbuf) = buffers.rcvbuf {
+        // `tcp_win_from_space()`: of a buffer that packets fill, half and more is window.
+        let of_buffer = window.bytes as f64 / rcvbuf.bytes.max(1) as f64;
+        if is_fixed(rcvbuf) && is_fixed(window) && of_buffer < thresholds.window_of_buffer.value() {
+            return Some(Cause::Clamped);
+        }
         let [_, _, largest] = buffers.receiver_limits?.tcp_rmem;
         return match (is_fixed(rcvbuf), is_largest(rcvbuf.bytes, largest)) {
             (true, true) => Some(Cause::Maximum),
@@ -87,7 +104,9 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     if !is_fixed(window) {
         return has_grown(window).then_some(Cause::Autotuning);
     }
-    let scale = buffers.window_scale?;
+    // Which buffer a scale is made for, Linux's code tells: other stacks use one scale for all buffers.
+    let is_linux = buffers.receiver_limits.is_some() || buffers.receiver_stack == Some(Stack::Linux);
+    let scale = buffers.window_scale.filter(|_| is_linux)?;
     let promised = 1_u64 << (u32::from(scale) + SCALE_BITS);
     let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
     // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
@@ -138,6 +157,7 @@ fn round_trip_us(evidence: &Evidence) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
+    use pipefill_core::evidence::PathEvidence;
     use pipefill_core::record::BufferLimits;
 
     const LIMITS: BufferLimits = BufferLimits {
@@ -164,24 +184,28 @@ mod tests {
 
     #[test]
     fn a_receive_buffer_is_its_programs_where_it_stays_below_what_the_host_allows() {
-        let rwnd = |rcvbuf| {
+        let with_window = |bytes, rcvbuf| {
             let receiver_limits = Some(LIMITS);
             of(
                 LimitedBy::Rwnd,
-                BufferEvidence { window: steady(90_000), rcvbuf, receiver_limits, ..Default::default() },
+                BufferEvidence { window: steady(bytes), rcvbuf, receiver_limits, ..Default::default() },
             )
         };
+        let rwnd = |rcvbuf: Option<Plateau>| with_window(rcvbuf.map_or(0, |buffer| buffer.bytes / 2), rcvbuf);
         assert_eq!(rwnd(steady(131_072)), Some(Cause::Program));
         assert_eq!(rwnd(steady(425_984)), Some(Cause::RmemMax), "twice net.core.rmem_max");
         assert_eq!(rwnd(steady(6_291_456)), Some(Cause::Maximum));
         assert_eq!(rwnd(growing(2_000_000)), Some(Cause::Autotuning));
+        assert_eq!(with_window(90_000, steady(225_000)), Some(Cause::Program), "0.4 of the buffer");
+        assert_eq!(with_window(90_000, steady(225_001)), Some(Cause::Clamped), "TCP_WINDOW_CLAMP");
+        assert_eq!(with_window(90_000, growing(225_001)), Some(Cause::Autotuning));
         let young = Plateau { steady_us: 700_000, ..steady(131_072).unwrap_or_default() };
         assert_eq!(rwnd(Some(young)), None, "seven round trips");
     }
 
     #[test]
-    fn a_window_alone_shows_its_owner_by_its_scale() {
-        let rwnd = |window, scale, receiver_limits| {
+    fn a_window_alone_shows_its_owner_by_its_scale_where_the_receiver_runs_linux() {
+        let of_stack = |receiver_stack, window, scale, receiver_limits| {
             let (window_scaling, window_scale) = (Some(true), Some(scale));
             of(
                 LimitedBy::Rwnd,
@@ -190,10 +214,16 @@ mod tests {
                     window_scaling,
                     window_scale,
                     receiver_limits,
+                    receiver_stack,
                     ..Default::default()
                 },
             )
         };
+        let rwnd = |window, scale, limits| of_stack(Some(Stack::Linux), window, scale, limits);
+        for stack in [None, Some(Stack::Windows)] {
+            assert_eq!(of_stack(stack, steady(65_536), 8, None), None, "Windows always sends this scale");
+            assert_eq!(of_stack(stack, growing(65_536), 8, None), Some(Cause::Autotuning), "any stack's");
+        }
         assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
         assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
@@ -210,6 +240,16 @@ mod tests {
             )
         };
         assert_eq!([unscaled(65_535), unscaled(20_000)], [Some(Cause::Unscaled), None]);
+    }
+
+    #[test]
+    fn a_path_that_others_fill_too_is_shared() {
+        let of_share = |own_share| {
+            let path = PathEvidence { own_share, ..PathEvidence::default() };
+            cause(LimitedBy::Path, &Evidence { path, ..Evidence::default() }, None, "cubic", &STANDARD)
+        };
+        assert_eq!([of_share(Some(0.79)), of_share(Some(0.8))], [Some(Cause::Shared), Some(Cause::Full)]);
+        assert_eq!(of_share(None), Some(Cause::Full), "nobody else was seen");
     }
 
     #[test]

@@ -4,9 +4,9 @@ use super::packets::release;
 use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::{Evidence, SenderEvidence};
+use pipefill_core::evidence::{Evidence, QuotaUse, SenderEvidence};
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::Origin;
+use pipefill_core::record::{Origin, StreamEnd};
 
 /// Whether the advertised window is used up.
 pub(super) fn has_used_rwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
@@ -100,9 +100,20 @@ pub(super) fn is_below_fair_share(evidence: &Evidence, bytes: u64) -> bool {
     base_us > 0 && evidence.path.fair_share_bps.is_none_or(|share| alone < share)
 }
 
-/// Whether a thread of an end had no time left: it computed, or waited for a CPU that others had.
-pub(super) fn is_cpu_bound(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
-    evidence.endpoint_thread.is_some_and(|used| trace.at_least(t.cpu_busy, used.total()))
+/// Whether a thread of an end had no time left: it computed, or waited for a CPU that others had. Without a scenario a process may have other
+/// work, and only that of `end` counts, which holds the other one back.
+pub(super) fn is_cpu_bound(evidence: &Evidence, end: StreamEnd, t: &Thresholds, trace: &mut Trace) -> bool {
+    let used = match (evidence.plan, end) {
+        (Some(_), _) => evidence.endpoint_thread(),
+        (None, StreamEnd::Sender) => evidence.sender_thread,
+        (None, StreamEnd::Receiver) => evidence.receiver_thread,
+    };
+    used.is_some_and(|used| trace.at_least(t.cpu_busy, used.total()))
+}
+
+/// Whether a CPU quota is too small for what its cgroup does.
+pub(super) fn runs_out(quota: QuotaUse, t: &Thresholds, trace: &mut Trace) -> bool {
+    trace.at_least(t.quota_periods, quota.periods)
 }
 
 /// Whether the advertised window is closed in front of data that the application has not read. What waits for a lost segment does not

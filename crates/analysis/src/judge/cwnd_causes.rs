@@ -83,6 +83,12 @@ impl<'a> Refiner<'a> {
         if sender.cwnd_before_idle.is_some() {
             return Some(Cause::IdleRestart);
         }
+        // Where ACKs were lost or late, nothing was: the timer ran out for want of them.
+        let is_awaited = trace.at_least(self.thresholds.timer_awaited, sender.timer_share);
+        let had_arrived = matches!(self.last, Some((_, Some(Cause::AckPath | Cause::Reordering))));
+        if is_awaited && !had_arrived {
+            return Some(Cause::Timeout);
+        }
         let recent = self.last.filter(|(at_us, _)| evidence.to_us - at_us <= self.memory_us);
         if let Some((_, cause)) = recent
             && cause != Some(Cause::QueueLoss)
@@ -341,6 +347,24 @@ mod tests {
         assert_eq!(see(3_000_000, 0, None), (Some(Cause::Growth), None));
         assert_eq!(see(3_040_000, 1, None), (Some(Cause::Ecn), Some(Cause::Ecn)));
         assert_eq!(see(9_000_000, 0, Some(100_000)), (Some(Cause::IdleRestart), None));
+    }
+
+    #[test]
+    fn a_timer_is_awaited_for_what_was_lost_and_not_for_what_had_arrived() {
+        let see = |data, acks, timer_share| {
+            let mut evidence = epoch(0, 1);
+            evidence.sender.as_mut().expect("a sender").timer_share = timer_share;
+            refiner_of(Losses { data, acks, ..Losses::default() }).see(
+                &evidence,
+                LimitedBy::Cwnd,
+                after(None),
+            )
+        };
+        let none = Drops::default();
+        assert_eq!(see(dropped(3, 0), none, 0.5), Some(Cause::Timeout));
+        assert_eq!(see(dropped(3, 0), none, 0.4), Some(Cause::RandomLoss));
+        let acks = Drops { offered: Some(100), ..dropped(90, 0) };
+        assert_eq!(see(dropped(0, 0), acks, 1.0), Some(Cause::AckPath));
     }
 
     #[test]

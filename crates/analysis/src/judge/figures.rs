@@ -2,13 +2,14 @@
 //!
 //! Never: an epoch kept, or one from outside of the measured time.
 
-use super::Figures;
 use super::ledger::Holding;
 use super::rule::OTHER;
+use super::{Figures, QuotaFigures};
 use crate::ground::statistics::rounded;
 use crate::ground::weighted_values::WeightedValues;
-use pipefill_core::evidence::{Evidence, SenderEvidence};
+use pipefill_core::evidence::{Evidence, QuotaUse, SenderEvidence};
 use pipefill_core::limit::{Cause, LimitedBy};
+use pipefill_core::record::StreamEnd;
 use std::collections::BTreeMap;
 
 /// The figures of one flow by who held it.
@@ -26,6 +27,16 @@ struct FiguresOfStreams {
     /// How the busiest thread of the flow spent its time.
     computed: Mean,
     waited: Mean,
+    /// Of the sending process and of the receiving one.
+    quotas: [QuotaMeans; 2],
+}
+
+/// What a CPU quota did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct QuotaMeans {
+    periods: Mean,
+    held: Mean,
+    used: Mean,
 }
 
 /// A mean over time.
@@ -95,9 +106,12 @@ impl HolderFigures {
         if let Some(wait_us) = ack_wait_us {
             held.ack_wait_us.add(wait_us as f64, evidence.length_us());
         }
-        if let Some(used) = evidence.endpoint_thread {
+        if let Some(used) = evidence.endpoint_thread() {
             held.computed.add(used.computed, evidence.length_us());
             held.waited.add(used.waited, evidence.length_us());
+        }
+        for (means, quota) in held.quotas.iter_mut().zip([evidence.sender_quota, evidence.receiver_quota]) {
+            quota.into_iter().for_each(|quota| means.add(quota, evidence.length_us()));
         }
     }
 
@@ -122,6 +136,7 @@ impl HolderFigures {
             ack_wait_us: cwnd.ack_wait_us.get().map(rounded),
             cpu_share: cpu.computed.get().map(|share| share.min(1.0)),
             cpu_wait_share: cpu.waited.get().map(|share| share.min(1.0)),
+            quota: self.held.get(&(LimitedBy::Cpu, Some(Cause::Quota))).and_then(FiguresOfStreams::quota),
             ..figures
         }
     }
@@ -142,6 +157,23 @@ impl FiguresOfStreams {
         self.ack_wait_us = self.ack_wait_us.plus(other.ack_wait_us);
         self.computed = self.computed.plus(other.computed);
         self.waited = self.waited.plus(other.waited);
+        for (own, others) in self.quotas.iter_mut().zip(other.quotas) {
+            *own = own.plus(others);
+        }
+    }
+
+    /// Of the quota that ran out in more of its periods.
+    fn quota(&self) -> Option<QuotaFigures> {
+        let both = StreamEnd::BOTH.into_iter().zip(&self.quotas);
+        let figures = both.filter_map(|(end, means)| {
+            Some(QuotaFigures {
+                end,
+                periods_share: means.periods.get()?,
+                held_share: means.held.get()?,
+                used_share: means.used.get(),
+            })
+        });
+        figures.max_by(|a, b| a.periods_share.total_cmp(&b.periods_share))
     }
 
     /// Sums over the streams of each stream's median.
@@ -226,6 +258,22 @@ impl Mean {
 
     fn get(self) -> Option<f64> {
         (self.time_us > 0.0).then(|| self.sum / self.time_us)
+    }
+}
+
+impl QuotaMeans {
+    fn add(&mut self, quota: QuotaUse, time_us: u64) {
+        self.periods.add(quota.periods, time_us);
+        self.held.add(quota.held, time_us);
+        quota.used.into_iter().for_each(|used| self.used.add(used, time_us));
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            periods: self.periods.plus(other.periods),
+            held: self.held.plus(other.held),
+            used: self.used.plus(other.used),
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, BufferLimits, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
+use pipefill_core::stacks::Stack;
 use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
@@ -89,6 +90,7 @@ struct JudgedStream<'a> {
     buffers: BufferTrack,
     /// What its sender's host and its receiver's allow.
     limits: [Option<BufferLimits>; 2],
+    receiver_stack: Option<Stack>,
     /// Name of its sender's congestion control.
     congestion_control: &'a str,
     /// Where its packets were captured.
@@ -137,6 +139,7 @@ impl<'a> Diagnosing<'a> {
                     events: SocketEvents::default(),
                     buffers: BufferTrack::default(),
                     limits: run.buffer_limits(flow.direction),
+                    receiver_stack: run.receiver_stack(flow.direction),
                     congestion_control: run.congestion_control(flow),
                     capture_point: CapturePoint::Unknown,
                 }
@@ -240,7 +243,7 @@ impl<'a> Diagnosing<'a> {
     fn judge(&mut self, until_us: u64) {
         for stream in &mut self.streams {
             while let Some(epoch) = stream.ended.pop_front_if(|epoch| epoch.interval.to_us <= until_us) {
-                stream.judge(&epoch, &self.facts, &mut self.flows[stream.place], self.thresholds);
+                stream.judge(&epoch, &self.facts, &mut self.flows[stream.place]);
             }
         }
     }
@@ -253,7 +256,7 @@ impl<'a> Diagnosing<'a> {
             if flow.whole.is_empty()
                 && let Some(epoch) = stream.cutter.rest()
             {
-                stream.judge(&epoch, &self.facts, flow, self.thresholds);
+                stream.judge(&epoch, &self.facts, flow);
             }
         }
         for place in 0..self.streams.len() {
@@ -262,7 +265,7 @@ impl<'a> Diagnosing<'a> {
             }
         }
         for stream in &mut self.streams {
-            stream.judge_waits_until(u64::MAX, &mut self.flows[stream.place], self.thresholds);
+            stream.judge_waits_until(u64::MAX, &self.facts, &mut self.flows[stream.place]);
             stream.ledger.extend_last_to(stream.sampled_to_us);
         }
     }
@@ -293,26 +296,24 @@ impl<'a> Diagnosing<'a> {
                 ..Evidence::default()
             };
             let flow = &mut self.flows[stream.place];
-            stream.judge_evidence(&evidence, Around::default(), flow, self.thresholds);
+            stream.judge_evidence(&evidence, Around::default(), &self.facts, flow);
         }
         let packets = (stream.capture_point == CapturePoint::Receiver).then(|| {
             arriving(&StreamPackets::of(stream.packets.as_slice(), self.thresholds), self.thresholds)
         });
         for (interval, arrivals) in rounds {
+            let [_, receiver_quota] = self.facts.quota_uses(stream.stream, interval);
             let evidence = Evidence {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
                 arrivals: Some(Arrivals { packets, ..arrivals }),
-                buffers: stream.buffers.evidence(interval.to_us, stream.limits),
+                buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.receiver_stack),
                 path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
+                receiver_quota,
+                receiver_thread: self.facts.thread_use(stream.stream, StreamEnd::Receiver, interval),
                 ..Evidence::default()
             };
-            stream.judge_evidence(
-                &evidence,
-                Around::default(),
-                &mut self.flows[stream.place],
-                self.thresholds,
-            );
+            stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);
         }
     }
 }
@@ -519,32 +520,30 @@ impl<'a> JudgedFlow<'a> {
 }
 
 impl<'a> JudgedStream<'a> {
-    fn judge(
-        &mut self,
-        epoch: &Epoch,
-        facts: &RunFacts<'_>,
-        flow: &mut JudgedFlow<'_>,
-        thresholds: &Thresholds,
-    ) {
+    fn judge(&mut self, epoch: &Epoch, facts: &RunFacts<'_>, flow: &mut JudgedFlow<'_>) {
         let direction = self.stream.flow.direction;
         let around = Around {
             overflow_us: facts.history.last_overflow_us(direction, epoch.interval.to_us),
             ack_wait_us: facts.ack_wait_us(direction, epoch.interval),
         };
-        let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits);
-        let evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
-        self.judge_evidence(&evidence, around, flow, thresholds);
+        let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.receiver_stack);
+        let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
+        if let Some(sender) = &mut evidence.sender {
+            sender.timer_share = self.cutter.timer_share(epoch.interval);
+        }
+        self.judge_evidence(&evidence, around, facts, flow);
     }
 
     fn judge_evidence(
         &mut self,
         evidence: &Evidence,
         around: Around,
+        facts: &RunFacts<'_>,
         flow: &mut JudgedFlow<'_>,
-        thresholds: &Thresholds,
     ) {
+        let thresholds = facts.thresholds;
         let interval = TimeInterval { from_us: evidence.from_us, to_us: evidence.to_us };
-        self.judge_waits_until(interval.from_us, flow, thresholds);
+        self.judge_waits_until(interval.from_us, facts, flow);
         let decision = decide(evidence, thresholds);
         let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
         let cause = self.refiner.see(evidence, limited_by, around);
@@ -567,7 +566,7 @@ impl<'a> JudgedStream<'a> {
             self.ledger.push(JudgedSpan { interval: part, holding, margin, losses: losses.take() });
             length_us += part.length_us();
             measured_us += part.within(self.measured).length_us();
-            self.judge_waits_until(interval.to_us.min(part.to_us + 1), flow, thresholds);
+            self.judge_waits_until(interval.to_us.min(part.to_us + 1), facts, flow);
             at_us = part.to_us.max(self.waited_to_us);
         }
         if evidence.path.is_within_burst {
@@ -579,18 +578,21 @@ impl<'a> JudgedStream<'a> {
     }
 
     /// Gives the ledger the waits that begin before `until_us`.
-    fn judge_waits_until(&mut self, until_us: u64, flow: &mut JudgedFlow<'_>, thresholds: &Thresholds) {
+    fn judge_waits_until(&mut self, until_us: u64, facts: &RunFacts<'_>, flow: &mut JudgedFlow<'_>) {
         while let Some(wait) = self.waits.pop_front_if(|wait| wait.interval.from_us < until_us) {
             let interval = wait.interval;
             self.waited_to_us = interval.to_us;
+            let [sender_quota, receiver_quota] = facts.quota_uses(self.stream, interval);
             let evidence = Evidence {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
                 waiting: Some(wait.waiting),
                 may_lose_full_segments: wait.may_lose_full_segments,
+                sender_quota,
+                receiver_quota,
                 ..Evidence::default()
             };
-            let Some(decision) = decide(&evidence, thresholds) else { continue };
+            let Some(decision) = decide(&evidence, facts.thresholds) else { continue };
             let (limited_by, cause) = (decision.rule.limited_by(), decision.rule.cause());
             let holding = Holding { limited_by, cause, rule: decision.rule.id };
             self.ledger.push(JudgedSpan { interval, holding, margin: decision.margin, losses: None });

@@ -28,6 +28,8 @@ pub static RULES: &[&Rule] = &[
     // Waits that the packets of both directions show.
     &path::MTU,
     &path::SILENCE,
+    &cpu::ANSWERS_QUOTA,
+    &cpu::ASKERS_QUOTA,
     &receiver::ZERO_WINDOW,
     &app::NAGLE,
     &app::DELAYED_ACK,
@@ -38,6 +40,9 @@ pub static RULES: &[&Rule] = &[
     // The sender's side: its socket or its packets, with a scenario or without.
     &path::MTU_BY_TIMER,
     &path::SILENCE_BY_TIMER,
+    &cwnd::TIMEOUT,
+    &cpu::SENDERS_QUOTA,
+    &cpu::RECEIVERS_QUOTA,
     &cpu::READER_BUSY,
     &receiver::UNREAD,
     &app::ON_TIME,
@@ -72,6 +77,8 @@ pub static RULES: &[&Rule] = &[
     &sndbuf::PARTLY_USED,
     &app::NOTHING_WAITS,
     // The receiver's socket alone.
+    &cpu::READERS_QUOTA,
+    &cpu::READER_BUSY_ALONE,
     &receiver::UNREAD_ALONE,
     &cwnd::STARTUP,
     &rwnd::ARRIVES_WHOLE,

@@ -1,7 +1,9 @@
 //! A connection whose bottleneck others share, judged by its own socket alone, as `watch` and `exec` do.
 
 use crate::pipefill::Folder;
-use pipefill_analysis::findings::connections::{Connection, ConnectionPackets, judge_together};
+use pipefill_analysis::findings::connections::{
+    Connection, ConnectionCpu, ConnectionPackets, judge_together,
+};
 use pipefill_analysis::findings::verdict::VerdictReason;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{Observed, StreamEnd, TcpSample};
@@ -87,6 +89,7 @@ fn judged_alone(directory: &Path) -> Found {
         samples: &samples,
         packets: ConnectionPackets::default(),
         exact: None,
+        cpu: ConnectionCpu::default(),
     };
     let flow = judge_together(&[connection]).0.remove(0).remove(0).flow;
     Found {

@@ -14,6 +14,7 @@ mod kernel;
 mod lab;
 mod parity;
 mod programs;
+mod quotas;
 mod remedies;
 mod trace;
 mod verdicts;
@@ -22,7 +23,7 @@ mod watch;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(ended) = remedies::conversation::as_asked() {
+    if let Some(ended) = remedies::conversation::as_asked().or_else(quotas::worker::as_asked) {
         return ended;
     }
     measuring::run([
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ("exec", exec::tests()),
         ("parity", parity::tests()),
         ("programs", programs::tests()),
+        ("quotas", quotas::tests()),
         ("remedies", remedies::tests()),
         ("watch", watch::tests()),
         ("capture", capture::tests()),

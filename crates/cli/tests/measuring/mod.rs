@@ -45,6 +45,8 @@ pub enum Skip {
     ProgramMissing(String),
     /// Containers can't be started here.
     ContainersUnavailable(String),
+    /// No cgroup with a CPU quota can be made here.
+    NoCgroup(String),
     /// No kernel to boot, with what this machine's own lacks.
     NoKernelKit(String),
 }
@@ -57,6 +59,7 @@ impl fmt::Display for Skip {
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
             Self::BesideOthers(reason) => write!(f, "beside-others: {reason}"),
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
+            Self::NoCgroup(reason) => write!(f, "no-cgroup: {reason}"),
             Self::ContainersUnavailable(reason) => write!(f, "containers-unavailable: {reason}"),
             Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
             Self::NoKernelKit(reason) => write!(f, "no-kernel-kit: {reason}"),

@@ -4,7 +4,7 @@
 
 use super::{
     CpuSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample, Retransmit, RunRecord,
-    TcpSample, UdpSample,
+    TcpSample, ThreadRole, UdpSample,
 };
 use crate::file_name::FileName;
 use crate::problem::Problem;
@@ -87,6 +87,19 @@ impl AnyRow {
             Self::Path(_) | Self::Cpu(_) => return self,
         };
         *stream = other(*stream);
+        self
+    }
+
+    /// The same of a thread of another flow, by its own one; rows of other tables stay as they are.
+    #[must_use]
+    pub fn of_flow(mut self, other: impl FnOnce(u32) -> u32) -> Self {
+        if let Self::Cpu(CpuSample {
+            thread: ThreadRole::Sender { flow } | ThreadRole::Receiver { flow, .. },
+            ..
+        }) = &mut self
+        {
+            *flow = other(*flow);
+        }
         self
     }
 

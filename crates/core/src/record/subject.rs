@@ -4,6 +4,7 @@
 //! where it comes from, and what nobody knows is absent.
 
 use crate::cell::{Direction, PathSpec};
+use crate::stacks::Stack;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -60,6 +61,18 @@ pub struct Observed {
     /// What the socket had counted at its first sample, from which on the record's counters count; absent where no socket was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CountsBefore>,
+    /// The TCP implementations of this host and of the peer, by their SYNs; absent where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_stack: Option<Stack>,
+    /// See [`Self::local_stack`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_stack: Option<Stack>,
+    /// The CPU quota that this end's process has; absent where it has none, or none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_quota: Option<CpuQuota>,
+    /// The same of the peer's process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_quota: Option<CpuQuota>,
 }
 
 /// What a socket counted from its connection's beginning to its first sample.
@@ -118,6 +131,31 @@ pub struct Process {
     pub pid: u32,
     /// Its name (`/proc/PID/comm`).
     pub name: String,
+}
+
+/// The CPU time that a cgroup may use in each period (`cpu.max`; `cpu.cfs_quota_us` of version 1).
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct CpuQuota {
+    /// Directory of the cgroup.
+    pub cgroup: String,
+    /// The file in it that holds the quota: `cpu.max` or `cpu.cfs_quota_us`.
+    pub file: String,
+    /// CPU time of each period, all CPUs together.
+    pub quota_us: u64,
+    /// The period.
+    pub period_us: u64,
+}
+
+impl CpuQuota {
+    /// Name of version 2's file.
+    pub const FILE: &'static str = "cpu.max";
+    /// Name of version 1's file.
+    pub const FILE_1: &'static str = "cpu.cfs_quota_us";
+
+    /// Whether its file holds the period too, as version 2's does.
+    pub fn has_period_beside_it(&self) -> bool {
+        self.file == Self::FILE
+    }
 }
 
 /// Where a fact of the path comes from.

@@ -6,7 +6,8 @@ use super::{TestRequest, Tested};
 use crate::end::End;
 use crate::machine::machine;
 use pipefill_analysis::findings::connections::{
-    Connection, DatagramCount, DatagramFlow, Datagrams, InvalidEnd, OtherTests, Server, TestEnd, TestFinding,
+    Connection, ConnectionCpu, DatagramCount, DatagramFlow, Datagrams, InvalidEnd, OtherTests, Server,
+    TestEnd, TestFinding,
 };
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Instrument, Invalid, Observed, Process, TcpSample, UdpTotals};
@@ -195,6 +196,7 @@ impl Told {
                 every,
                 samples,
                 exact: None,
+                cpu: ConnectionCpu::default(),
                 sender_samples,
             }
         };
@@ -222,6 +224,7 @@ impl Told {
                     every,
                     samples,
                     exact: None,
+                    cpu: ConnectionCpu::default(),
                     sender_samples,
                 }
             })

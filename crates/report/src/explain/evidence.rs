@@ -21,6 +21,7 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         true => ("sent again", "of all segments"),
         false => ("lost", "of all datagrams"),
     };
+    let quota = figures.quota;
     let used = "of its rate, by all flows of this direction, in the measured time";
     let rows = [
         (
@@ -50,6 +51,13 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         ("ACKs waited", waited, "in the queue of their way, on average"),
         ("computed", percent(figures.cpu_share), "of that time: the flow's busiest thread"),
         ("waited for a CPU", percent(figures.cpu_wait_share), "of that time: the same thread"),
+        ("quota ran out", percent(quota.map(|quota| quota.periods_share)), "of the periods of its cgroup"),
+        (
+            "held by quota",
+            percent(quota.map(|quota| quota.held_share)),
+            "of that time: not allowed to run, the sum over the CPUs",
+        ),
+        ("used by cgroup", percent(quota.and_then(|quota| quota.used_share)), "of that time, of one CPU"),
     ];
     let of_limit: &[&str] = match diagnosis.limited_by {
         LimitedBy::Cwnd => &["cwnd"],
@@ -57,6 +65,7 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         LimitedBy::Sndbuf => &["send buffer"],
         LimitedBy::Pacing => &["pacing rate"],
         LimitedBy::Path => &["path allows"],
+        LimitedBy::Cpu if figures.quota.is_some() => &["quota ran out", "held by quota"],
         LimitedBy::Cpu => &["computed", "waited for a CPU"],
         LimitedBy::App | LimitedBy::Receiver | LimitedBy::Testbed | LimitedBy::Unknown => &[],
     };

@@ -2,7 +2,7 @@
 
 mod any_stack;
 
-use crate::quantity::{Kind, bytes, duration, rate};
+use crate::quantity::{Kind, bytes, duration, rate, whole_ms};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::proposal::{
     Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
@@ -56,7 +56,10 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::Parallel(_) => format!("{value} connections at once"),
         Setting::Outstanding(_) => format!("{value} requests at once"),
         Setting::ApplicationWindow(size) => format!("an application window of {}", bytes(size)),
-        Setting::NoRcvbuf | Setting::NoSndbuf => format!("no {name} in the program {host}"),
+        Setting::NoRcvbuf | Setting::NoSndbuf | Setting::NoWindowClamp => {
+            format!("no {name} in the program {host}")
+        }
+        Setting::CpuQuota { ref quota, .. } => format!("{}/{} = {value} {host}", quota.cgroup, quota.file),
         Setting::ReceiveBuffer(size) | Setting::SendBuffer(size) => {
             format!("a {name} of at least {} {host}", bytes(size))
         }
@@ -98,6 +101,10 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::ReceiveAutotuning | Setting::MtuProbing => sysctl("1", host),
         Setting::KeepCwndAfterIdle => sysctl("0", host),
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
+        Setting::CpuQuota { ref quota, .. } => {
+            let value = change.setting.value()?;
+            format!("echo '{value}' > {}/{}    # {host}", quota.cgroup, quota.file)
+        }
         Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
         Setting::Sndbuf(size) => option(size, note("needs wmem_max")),
         Setting::NoDelay | Setting::QuickAck => option(1, note("TCP")),
@@ -117,6 +124,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         | Setting::Duration(_)
         | Setting::NoRcvbuf
         | Setting::NoSndbuf
+        | Setting::NoWindowClamp
         | Setting::ReceiveBuffer(_)
         | Setting::SendBuffer(_)
         | Setting::TcpRmemMaximum(_)
@@ -186,11 +194,22 @@ fn why(reason: Reason) -> String {
                 duration(lasted_us)
             );
         }
+        Reason::QuotaRunsOut { used_us, held_us, period_us } => {
+            return format!(
+                "of each {} its cgroup used {} of CPU time and was held back for {}; it needs the sum of both at most",
+                whole_ms(period_us),
+                duration(used_us),
+                duration(held_us)
+            );
+        }
         Reason::SlowStart(startup) => {
             return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
         }
         Reason::ProgramSetsBuffer => {
             "a buffer that the program sets does not grow, and no sysctl makes it larger; the kernel sizes the buffers of programs that set none"
+        }
+        Reason::ProgramClampsWindow => {
+            "the window stays below what its receive buffer allows: the program limits it, and neither a sysctl nor a larger buffer changes that"
         }
         Reason::ProgramsBufferIsCapped => {
             "the program asks for more than net.core.rmem_max allows, and a buffer that a program sets does not grow"
@@ -212,6 +231,9 @@ fn why(reason: Reason) -> String {
              (nft add rule … tcp flags syn tcp option maxseg size set rt mtu), or lower the MTU of the interface"
         }
         Reason::PathIsFull => "the pipe is full; only a faster path helps",
+        Reason::OthersFillThePath => {
+            "the pipe is full, of other flows too; a faster path helps, or less of the others"
+        }
         Reason::ApplicationOffersNoMore => "the application offers no more; the network is not the limit",
         Reason::StreamsHaveOwnWindows => "each stream has a window of its own",
         Reason::NagleWaitsForAck => {
@@ -242,6 +264,10 @@ fn why(reason: Reason) -> String {
         Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
         Reason::BbrNeedsFewAcks => "it keeps its rate where few ACKs come",
         Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
+        Reason::TimerIsAwaited => {
+            "what would show the loss was lost too: look for what drops many segments in a row (an outage, a policer, a queue of a few packets); the \
+             timer waits for 200 ms at least, and `ip route change … rto_min` shortens that where both ends are near"
+        }
         Reason::MarksCutTheWindow => {
             "an AQM on the path marks packets instead of dropping them: its queue is full, or its target is too low"
         }

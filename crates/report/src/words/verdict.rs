@@ -4,15 +4,17 @@
 
 use super::waits::{Waited, rest_by_cause, waited, while_active};
 use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
-use crate::quantity::{Kind, bytes, counted, duration, percent, rate};
+use crate::quantity::{Kind, bytes, counted, duration, percent, rate, whole_ms};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
 };
 use pipefill_analysis::infer::{KnownWay, Policer, SharedBottleneck};
-use pipefill_analysis::judge::{Diagnosis, FULL, Figures, UnlimitedStart};
+use pipefill_analysis::judge::{Diagnosis, FULL, Figures, QuotaFigures, UnlimitedStart};
 use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::flow_event::FlowEventKind;
 use pipefill_core::limit::{Cause, LimitedBy};
+use pipefill_core::record::StreamEnd;
 
 /// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
 const NEARLY_ALL: f64 = 0.95;
@@ -300,6 +302,9 @@ fn known_window(most_out: u64) -> Option<String> {
 fn cpu(judged: &JudgedFlow) -> String {
     let figures = &judged.diagnosis.figures;
     let measured = rate(judged.goodput_bps);
+    if let Some(quota) = figures.quota.filter(|_| judged.diagnosis.cause == Some(Cause::Quota)) {
+        return of_quota(judged, quota);
+    }
     let shares = figures.cpu_share.zip(figures.cpu_wait_share);
     match shares {
         Some((computed, waited)) if waited >= WAITED => format!(
@@ -320,6 +325,24 @@ fn cpu(judged: &JudgedFlow) -> String {
         }
         None => format!("an endpoint's thread was CPU-bound at {measured}"),
     }
+}
+
+/// The quota, and how much of the time its cgroup was not allowed to run; several CPUs together may be held longer than the time was.
+fn of_quota(judged: &JudgedFlow, figures: QuotaFigures) -> String {
+    let (whose, quota) = match figures.end {
+        StreamEnd::Sender => ("sending", &judged.sender_quota),
+        StreamEnd::Receiver => ("receiving", &judged.receiver_quota),
+    };
+    let allowed = quota.as_ref().map_or_else(String::new, |quota| {
+        format!(" ({} of each {})", whole_ms(quota.quota_us), whole_ms(quota.period_us))
+    });
+    format!(
+        "the CPU quota of the {whose} process{allowed} ran out in {} of its periods, and its threads were not allowed to run {} of the time; {} were \
+         measured",
+        percent(figures.periods_share),
+        percent(figures.held_share.min(1.0)),
+        rate(judged.goodput_bps)
+    )
 }
 
 fn receiver(judged: &JudgedFlow) -> String {
@@ -413,6 +436,18 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
         }
         Some(Cause::Growth) => {
             format!("{measured}; the last loss is long ago, and the window has not recovered yet")
+        }
+        Some(Cause::Timeout) => {
+            let awaited = judged.diagnosis.time.iter().filter(|held| held.cause == Some(Cause::Timeout));
+            let us: u64 = awaited.map(|held| held.us).sum();
+            let ran_out = judged.diagnosis.events.iter().filter(|event| event.kind == FlowEventKind::Timeout);
+            let count: u64 = ran_out.map(|event| event.count).sum();
+            let times =
+                if count > 0 { format!(" ({})", counted(count, "timeout(s)")) } else { String::new() };
+            format!(
+                "{measured}; for {} nothing came back until the retransmission timer ran out{times}, and {lost} of the segments were sent again",
+                duration(us)
+            )
         }
         Some(Cause::Ecn) => {
             let acks = counted(figures.ce_segments.unwrap_or(0), "ACK(s)");

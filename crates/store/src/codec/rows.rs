@@ -72,7 +72,7 @@ mod tests {
     }
 
     fn cpu(t_us: u64) -> Result<CpuSample, RecordError> {
-        Ok(CpuSample { t_us, thread: ThreadRole::Telemetry, cpu_us: 0, wait_us: None })
+        Ok(CpuSample::of_thread(t_us, ThreadRole::Telemetry, 0, None))
     }
 
     #[test]

@@ -13,6 +13,7 @@ impl Case<'_> {
         let (setting, reason) = match self.judged.diagnosis.cause {
             Some(Cause::Unscaled) => (Setting::WindowScaling, Reason::WindowIsUnscaled),
             Some(Cause::Program) => (Setting::NoRcvbuf, Reason::ProgramSetsBuffer),
+            Some(Cause::Clamped) => (Setting::NoWindowClamp, Reason::ProgramClampsWindow),
             Some(Cause::RmemMax) => (Setting::RmemMax(needed), Reason::ProgramsBufferIsCapped),
             Some(Cause::Autotuning) => match limits.map(|limits| limits.tcp_rmem) {
                 Some([least, initial, maximum]) => {
@@ -35,7 +36,7 @@ impl Case<'_> {
             _ => (Setting::ReceiveBuffer(needed), Reason::BufferHasUnknownOwner { bytes: needed }),
         };
         let target = match setting {
-            Setting::NoRcvbuf => Target::Program,
+            Setting::NoRcvbuf | Setting::NoWindowClamp => Target::Program,
             _ => Target::Receiver,
         };
         self.of_seen_buffer(target, setting, reason)

@@ -3,6 +3,7 @@
 //! A socket sends and receives: what it sends is the first flow, seen from its sender, and what it receives the second one, seen from its
 //! receiver. Only the directions that carried data are flows.
 
+use super::process_cpu::ConnectionCpu;
 use super::unplanned::{family, flow, manifest, spec};
 use crate::findings::experiment::{FlowResult, RunFlows, flow_results};
 use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
@@ -38,6 +39,8 @@ pub struct Connection<'a> {
     pub packets: ConnectionPackets<'a>,
     /// What BPF told of it, where that is permitted.
     pub exact: Option<&'a Exact>,
+    /// What the processes at its ends used of their CPUs, in the time of the samples.
+    pub cpu: ConnectionCpu,
 }
 
 /// The packets of a connection, in order of time. [`PacketSample::stream`] of them does not matter.
@@ -132,7 +135,10 @@ impl Connection<'_> {
         let packets = self.streams().flat_map(|(stream, end)| {
             self.packets_of(end).map(move |sample| PacketSample { stream, end, ..sample })
         });
-        samples.map(AnyRow::Tcp).chain(packets.map(AnyRow::Packets))
+        let mut cpu: Vec<AnyRow> =
+            self.streams().flat_map(|(stream, end)| self.cpu.rows(stream, end)).collect();
+        cpu.sort_by_key(AnyRow::t_us);
+        samples.map(AnyRow::Tcp).chain(packets.map(AnyRow::Packets)).chain(cpu)
     }
 
     fn packets_of(&self, end: StreamEnd) -> impl DoubleEndedIterator<Item = PacketSample> + '_ {
@@ -297,7 +303,9 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
             flow: one.flow + index,
             ..one
         }));
-        samples.extend(connection.rows().map(|row| row.of_stream(|stream| stream + index)));
+        samples.extend(
+            connection.rows().map(|row| row.of_stream(|stream| stream + index).of_flow(|flow| flow + index)),
+        );
     }
     samples.sort_by_key(AnyRow::t_us);
     let family = family(&first.observed);
@@ -317,6 +325,12 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
             .iter()
             .filter_map(Connection::before)
             .fold(CountsBefore::default(), CountsBefore::plus),
+        // Not each connection's SYNs are known, and all are of the same hosts.
+        stacks: [
+            connections.iter().find_map(|one| one.observed.local_stack),
+            connections.iter().find_map(|one| one.observed.remote_stack),
+        ],
+        quotas: [first.observed.local_quota.as_ref(), first.observed.remote_quota.as_ref()],
         congestion_controls,
     };
     let mut inference = Inference::new(&unknown, &STANDARD);
@@ -335,6 +349,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         path,
         congestion_controls,
         limits: unknown.limits,
+        quotas: unknown.quotas,
         flows: &metrics,
     };
     let mut judged = flow_results(&flows, &[run]).into_iter().map(|flow| {

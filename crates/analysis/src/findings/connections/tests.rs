@@ -1,11 +1,14 @@
 //! What synthetic samples of a connection are judged to be.
 
 use super::*;
+use crate::findings::proposal::Target;
 use crate::findings::verdict::{ShortReading, Verdict, VerdictReason};
 use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::{CapturePoint, Observed, PacketSample, StreamEnd, TcpSample};
+use pipefill_core::record::{
+    CapturePoint, CpuQuota, CpuSample, Observed, PacketSample, StreamEnd, TcpSample, ThreadRole,
+};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
 
@@ -37,6 +40,7 @@ fn the_family_follows_from_the_socket_s_address() {
             samples: &[],
             packets: ConnectionPackets::default(),
             exact: None,
+            cpu: ConnectionCpu::default(),
         };
         assert_eq!(connection.spec().path.family, want, "{local}");
     }
@@ -94,6 +98,7 @@ fn of_waiting<T>(
         samples: &samples,
         packets: ConnectionPackets::default(),
         exact: None,
+        cpu: ConnectionCpu::default(),
     })
 }
 
@@ -222,6 +227,7 @@ fn captured<'a>(sent: &'a [PacketSample], received: &'a [PacketSample]) -> Conne
         samples: &[],
         packets: ConnectionPackets { sent, received, ..ConnectionPackets::default() },
         exact: None,
+        cpu: ConnectionCpu::default(),
     }
 }
 
@@ -428,4 +434,94 @@ fn what_is_too_short_has_no_holder_unless_an_event_decides() {
     assert_eq!(closed, (Some(LimitedBy::Receiver), Some("receiver.zero_window")));
     let one_way = flow(|flow| flow.missing = vec![MissingPart::OtherDirection]);
     assert_eq!(one_way, (Some(LimitedBy::Unknown), Some("unknown.other_direction")));
+}
+
+/// Ten seconds of a process whose cgroup has a quota of 2 ms in each 100 ms: it ran out in so many of each hundred periods, and 70 ms of each
+/// were held back.
+fn throttled(periods: u64) -> ProcessCpuRows {
+    let sample = |tenth: u64| CpuSample {
+        throttled_periods: Some(tenth * periods / 100),
+        throttled_us: Some(tenth * 70_000),
+        cgroup_cpu_us: Some(tenth * 2_000),
+        ..CpuSample::of_thread(tenth * 100_000, ThreadRole::Telemetry, tenth * 2_000, Some(tenth * 70_000))
+    };
+    let quota = CpuQuota {
+        cgroup: "/sys/fs/cgroup/box".to_owned(),
+        file: CpuQuota::FILE.to_owned(),
+        quota_us: 2_000,
+        period_us: 100_000,
+    };
+    ProcessCpuRows { quota: Some(quota), samples: (0..100).map(sample).collect() }
+}
+
+/// A sender of 8 Mbit/s, with processes that used this at both ends.
+fn with_cpu(cpu: ConnectionCpu, say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
+    let say = |n: u32, info: &mut TcpInfo| {
+        info.bytes_acked = Some(u64::from(n) * 100_000);
+        info.delivered_segments = Some(n * 70);
+        say(n, info);
+    };
+    of_waiting(None, say, |connection| {
+        ConnectionFinding::of(&Connection {
+            observed: Observed {
+                local_quota: cpu.local.quota.clone(),
+                remote_quota: cpu.remote.quota.clone(),
+                ..Observed::default()
+            },
+            cpu: cpu.clone(),
+            ..connection.clone()
+        })
+    })
+}
+
+#[test]
+fn a_process_whose_quota_runs_out_is_held_by_it_where_that_shows_and_needs_what_it_was_held_back() {
+    let sends = |periods, has_unsent: fn(u32) -> bool| {
+        let cpu = ConnectionCpu { local: throttled(periods), ..ConnectionCpu::default() };
+        with_cpu(cpu, |n, info| info.notsent_bytes = Some(if has_unsent(n) { 100_000 } else { 0 })).verdict
+    };
+    let held = sends(60, |n| n % 3 > 0);
+    assert_eq!((held.limited_by, held.cause), (Some(LimitedBy::Cpu), Some(Cause::Quota)), "{held:#?}");
+    assert_eq!(held.rule.map(RuleId::as_str), Some("cpu.quota.sender"));
+    let advice = &held.advice.unwrap()[0];
+    assert_eq!(advice.target, Some(Target::Sender));
+    assert_eq!(advice.value.as_deref(), Some("72000 100000"), "2 ms used, 70 ms held back");
+    assert_eq!(advice.predicted_bps, None, "nothing bounds what more brings");
+    let is_quota = |verdict: Verdict| verdict.cause == Some(Cause::Quota);
+    assert!(!is_quota(sends(40, |n| n % 3 > 0)), "most periods were enough");
+    assert!(!is_quota(sends(60, |_| true)), "there was always more to send");
+
+    let receives = |shrinks: bool| {
+        let cpu = ConnectionCpu { remote: throttled(90), ..ConnectionCpu::default() };
+        with_cpu(cpu, |n, info| {
+            info.rwnd_bytes = Some(if shrinks && n % 3 > 0 { 20_000 } else { 400_000 });
+        })
+        .verdict
+    };
+    let held = receives(true);
+    assert_eq!(held.rule.map(RuleId::as_str), Some("cpu.quota.receiver"), "{held:#?}");
+    assert_eq!(held.advice.unwrap()[0].target, Some(Target::Receiver));
+    assert!(!is_quota(receives(false)), "it read all that came");
+}
+
+#[test]
+fn a_thread_that_is_always_busy_holds_what_it_lets_run_dry_and_nothing_else() {
+    let of_end = |sends: bool, computes: u64, waits: u64, notsent: u32| {
+        let sample = |tenth: u64| {
+            let (cpu_us, wait_us) = (tenth * computes * 1_000, Some(tenth * waits * 1_000));
+            CpuSample::of_thread(tenth * 100_000, ThreadRole::Telemetry, cpu_us, wait_us)
+        };
+        let rows = ProcessCpuRows { quota: None, samples: (0..100).map(sample).collect() };
+        let (local, remote) =
+            if sends { (rows, ProcessCpuRows::default()) } else { (ProcessCpuRows::default(), rows) };
+        let cpu = ConnectionCpu { local, remote };
+        let verdict = with_cpu(cpu, |_, info| info.notsent_bytes = Some(notsent)).verdict;
+        (verdict.limited_by, verdict.cause)
+    };
+    let of = |computes, waits, notsent| of_end(true, computes, waits, notsent);
+    assert_eq!(of(90, 5, 0), (Some(LimitedBy::Cpu), Some(Cause::Busy)));
+    assert_ne!(of_end(false, 90, 5, 0).0, Some(LimitedBy::Cpu), "a busy receiver lets no sender run dry");
+    assert_eq!(of(30, 60, 0), (Some(LimitedBy::Cpu), Some(Cause::Waiting)));
+    assert_ne!(of(90, 5, 100_000).0, Some(LimitedBy::Cpu), "its data waits for something else");
+    assert_ne!(of(30, 30, 0).0, Some(LimitedBy::Cpu), "it slept");
 }

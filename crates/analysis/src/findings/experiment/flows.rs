@@ -13,7 +13,7 @@ use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::BufferLimits;
+use pipefill_core::record::{BufferLimits, CpuQuota};
 use std::collections::BTreeMap;
 
 /// The flows of one run, and what is known of them beside their figures.
@@ -29,6 +29,8 @@ pub struct RunFlows<'a> {
     pub congestion_controls: [&'a str; 2],
     /// What the hosts that send forward and in reverse allow sockets to buffer.
     pub limits: [Option<BufferLimits>; 2],
+    /// The CPU quotas of the processes that send forward and in reverse.
+    pub quotas: [Option<&'a CpuQuota>; 2],
     /// Their figures.
     pub flows: &'a [FlowMetrics],
 }
@@ -47,6 +49,7 @@ impl<'a> RunFlows<'a> {
             congestion_controls: Direction::ALL
                 .map(|direction| spec.data_sender(direction).congestion_control.as_str()),
             limits: run.limits,
+            quotas: run.quotas.each_ref().map(Option::as_ref),
             flows: &run.flows,
         }
     }
@@ -118,7 +121,7 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
     of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let RunFlows { plan, path, congestion_controls, limits, .. } = one.run;
+    let RunFlows { plan, path, congestion_controls, limits, quotas, .. } = one.run;
     let of_host = congestion_controls[flow.direction.index()];
     let judged = JudgedFlow {
         plan: plan.cloned(),
@@ -128,6 +131,8 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         congestion_control: flow.congestion_control.clone().unwrap_or_else(|| of_host.to_owned()),
         sender_limits: limits[flow.direction.index()],
         receiver_limits: limits[flow.direction.opposite().index()],
+        sender_quota: quotas[flow.direction.index()].cloned(),
+        receiver_quota: quotas[flow.direction.opposite().index()].cloned(),
         // What limited when stays with its run.
         diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
         latency: one.flow.latency.clone(),

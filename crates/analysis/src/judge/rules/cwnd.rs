@@ -8,6 +8,16 @@ use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivingPackets, Evidence};
 use pipefill_core::limit::LimitedBy;
 
+/// The losses at the end of a flight: no duplicate ACK shows them.
+pub(super) const TIMEOUT: Rule = Rule {
+    id: RuleId::new("cwnd.timeout"),
+    question: "Does nothing come back for half of the time or more until the retransmission timer runs out, and does sending again help?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        evidence.sender.as_ref().is_some_and(|sender| trace.at_least(t.timer_awaited, sender.timer_share))
+    },
+};
+
 pub(super) const REPAIRING: Rule = Rule {
     id: RuleId::new("cwnd.repairing"),
     question: "Does the sender recover from losses most of the time?",

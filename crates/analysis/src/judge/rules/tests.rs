@@ -12,7 +12,7 @@ use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
 use pipefill_core::evidence::{
-    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, SenderEvidence, Settled, SteadyRate,
+    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, SenderEvidence, Settled, SteadyRate,
 };
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
@@ -149,7 +149,7 @@ fn pacing_needs_a_rate_that_explains_the_goodput() {
 fn thread(thread: &str, computes: u64, waits: u64) -> Vec<AnyRow> {
     let row = |tenth: u64| {
         let (cpu_us, wait_us) = (tenth * computes * 1_000, Some(tenth * waits * 1_000));
-        AnyRow::Cpu(CpuSample { t_us: tenth * 100_000, thread: thread.into(), cpu_us, wait_us })
+        AnyRow::Cpu(CpuSample::of_thread(tenth * 100_000, thread.into(), cpu_us, wait_us))
     };
     (0..=30).map(row).collect()
 }
@@ -360,4 +360,20 @@ fn every_rule_has_a_name_of_its_own_that_begins_with_its_holder() {
         assert_eq!(holder, Some(rule.limited_by()), "{}", rule.id);
         assert!(rule.question.ends_with('?'), "{}", rule.id);
     }
+}
+
+#[test]
+fn a_wait_is_a_quotas_where_it_runs_out_for_the_one_who_has_the_word() {
+    let rule = |waiting, sends: bool, periods, has_carried| {
+        let quota = Some(QuotaUse { periods, has_carried, ..QuotaUse::default() });
+        let (sender_quota, receiver_quota) = if sends { (quota, None) } else { (None, quota) };
+        rule_of(Evidence { waiting: Some(waiting), sender_quota, receiver_quota, ..Evidence::default() })
+    };
+    assert_eq!(rule(Waiting::Response, true, 0.5, false), "cpu.quota.answering");
+    assert_eq!(rule(Waiting::Response, true, 0.49, false), "app.response");
+    assert_eq!(rule(Waiting::Response, false, 1.0, false), "app.response", "the other side's");
+    assert_eq!(rule(Waiting::Request, false, 0.5, false), "cpu.quota.asking");
+    assert_eq!(rule(Waiting::Request, true, 1.0, false), "app.request");
+    assert_eq!(rule(Waiting::Rate, true, 0.5, true), "cpu.quota.answering");
+    assert_eq!(rule(Waiting::Rate, true, 0.5, false), "app.rate", "the connection is not used");
 }

@@ -11,6 +11,7 @@ pub(super) const fn name(setting: &Setting) -> Option<&'static str> {
         | Setting::ReceiveAutotuning
         | Setting::Rcvbuf(_)
         | Setting::NoRcvbuf
+        | Setting::NoWindowClamp
         | Setting::RmemMax(_)
         | Setting::ReceiveBuffer(_) => "receive buffer",
         Setting::TcpWmem(_) | Setting::Sndbuf(_) | Setting::NoSndbuf | Setting::SendBuffer(_) => {
