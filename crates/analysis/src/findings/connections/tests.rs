@@ -168,6 +168,23 @@ fn data_that_nothing_acknowledges_is_not_idle() {
     assert!(!matches!(found.verdict.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
 }
 
+/// A server that sent its headers before it was seen: they were acknowledged, and no full segment was.
+#[test]
+fn a_small_segment_that_arrived_before_the_first_sample_shows_a_black_hole() {
+    let silent = |acked| {
+        stalled(move |_, info| {
+            (info.rwnd_bytes, info.unacked_bytes) = (Some(1_000_000), 20 * MSS);
+            (info.lost_segments, info.backoff) = (Some(20), Some(4));
+            info.bytes_acked = Some(acked);
+        })
+        .verdict
+        .cause
+    };
+    assert_eq!(silent(207), Some(Cause::Mtu));
+    assert_eq!(silent(1), Some(Cause::Silence), "its SYN");
+    assert_eq!(silent(1_000_000), Some(Cause::Silence), "it has carried full segments");
+}
+
 /// The kernel counts a FIN as a byte.
 #[test]
 fn a_fin_that_came_is_no_payload() {
