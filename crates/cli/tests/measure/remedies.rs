@@ -214,7 +214,7 @@ fn captured_otherwise(folder: &Folder, case: &Case) -> Vec<String> {
         let (holder, cause) = case.limit;
         // Who has set a buffer, packets need not show.
         let is_same = found.0 == holder && found.1.is_none_or(|found| found == cause);
-        let is_unknown = found.0 == "unknown" && largest["vantage"] == "receiver";
+        let is_unknown = ["unknown", ""].contains(&found.0) && largest["vantage"] == "receiver";
         (!is_same && !case.captured.contains(&found) && !is_unknown).then(|| format!("{end}: {found:?}"))
     };
     ["near", "far"].into_iter().filter_map(of_end).collect()

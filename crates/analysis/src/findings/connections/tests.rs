@@ -225,7 +225,11 @@ fn the_far_end_is_asked_of_a_connection_that_carried_nothing_here() {
         near.connections.iter().map(limit).collect::<Vec<_>>()
     };
     let own = (Some(Direction::Forward), None);
-    assert_eq!(seen(0), [own, (Some(Direction::Reverse), Some(LimitedBy::Path))]);
+    assert_eq!(
+        seen(0),
+        [(Some(Direction::Reverse), Some(LimitedBy::Path)), own],
+        "what tells more comes first"
+    );
     assert_eq!(seen(1_000), [own], "it carried something: that is what the command did");
 }
 

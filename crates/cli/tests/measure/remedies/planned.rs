@@ -1,5 +1,6 @@
 //! Reports whose path or program a scenario says: `pipefill fix` applies the advice on this machine's kernel and measures both sides.
 
+use super::has_bbr;
 use super::table::{Figure, Row};
 use crate::measuring::{Outcome, Test, in_time, lab, read, report, test};
 use serde_json::Value;
@@ -25,16 +26,19 @@ struct Planned {
 const CASES: &[Planned] = &[
     Planned {
         name: "planned_send_buffer",
-        report: "Scenario: `sndbuf = \"32KiB\"` (xrdp 2905)",
+        report: "Scenario: `sndbuf = \"16KiB\"`, BBR (plantegg)",
         is_quick: false,
-        rtt: "250ms",
-        scenario: "name = \"xrdp\"
+        rtt: "20ms",
+        scenario: "name = \"plantegg\"
 [path]
-rtt = \"250ms\"
+rtt = \"20ms\"
 rate = \"100mbit\"
+[host]
+congestion_control = \"bbr\"
 [[flow]]
-sndbuf = \"32KiB\"
-duration = \"15s\"
+sndbuf = \"16KiB\"
+length = \"16KiB\"
+duration = \"5s\"
 ",
         limit: ("sndbuf", "program"),
         setting: Some("SO_SNDBUF"),
@@ -106,8 +110,10 @@ duration = \"3s\"
 rtt = \"100ms\"
 rate = \"200mbit\"
 [[flow]]
-duration = \"11s\"
+duration = \"10s\"
 app = { kind = \"bursts\", size = \"1MB\", every = \"2s\" }
+[run]
+warmup = \"0s\"
 ",
         limit: ("cwnd", "idle_restart"),
         setting: Some("net.ipv4.tcp_slow_start_after_idle"),
@@ -144,6 +150,9 @@ pub(super) fn tests(is_all: bool) -> impl Iterator<Item = Test> {
 
 fn is_fixed(case: &Planned, is_written: bool) -> Outcome {
     let folder = lab()?;
+    if case.scenario.contains("bbr") {
+        has_bbr()?;
+    }
     folder.write("scenario.toml", case.scenario);
     let report = report(&folder, &["scenario.toml", "--repeat", "1"])?;
     let cell = &report["cells"][0];
