@@ -12,6 +12,7 @@ use crate::prose::filled;
 use crate::quantity;
 use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
+use crate::verdicts;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::finding::Advice;
@@ -204,8 +205,7 @@ fn advice<'a>(all: impl Iterator<Item = &'a Advice>, width: u16) -> Vec<String> 
 
 fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
     let inner = width.saturating_sub(4);
-    let predicted =
-        advice.predicted_bps.map_or_else(String::new, |bps| format!(", should give {}", quantity::rate(bps)));
+    let predicted = verdicts::predicted(advice);
     if advice.target.is_none() {
         return vec![filled(&format!("{}: {}", advice.change, advice.why), "", "", inner)];
     }

@@ -43,7 +43,8 @@ fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<St
         lines.push("    no valid pair of runs".to_owned());
         return lines;
     };
-    let predicted = round.advice.predicted_bps.map_or_else(|| MISSING.to_owned(), |bps| rate(bps as f64));
+    let predicted = round.advice.predicted_bps.or(round.advice.predicted_active_bps);
+    let predicted = predicted.map_or_else(|| MISSING.to_owned(), |bps| rate(bps as f64));
     lines.push(side("before", &comparison.before, round.limited_by_before));
     lines.push(format!("    {:<10}{predicted:>12}", "predicted"));
     lines.push(side("after", &comparison.after, round.limited_by_after));

@@ -2,8 +2,9 @@
 
 use crate::cause;
 use crate::prose::filled;
-use crate::quantity::{MISSING, counted};
+use crate::quantity::{MISSING, counted, duration, rate};
 use crate::sheet::{Entry, Tone};
+use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 
@@ -26,10 +27,24 @@ pub(crate) fn entry(verdict: &Verdict) -> Entry {
 pub(crate) fn advice(verdict: &Verdict, width: u16) -> String {
     let mut text = String::new();
     for advice in verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
-        text += &(filled(&format!("{}: {}", advice.change, advice.why), "  > ", "    ", width) + "\n");
+        let line = format!("{}{}: {}", advice.change, predicted(advice), advice.why);
+        text += &(filled(&line, "  > ", "    ", width) + "\n");
         text.extend(advice.commands.iter().map(|command| format!("      {command}\n")));
     }
     text
+}
+
+/// What a change should bring, behind its name: a rate, and the time that the same bytes take; empty where that is not known.
+pub(crate) fn predicted(advice: &Advice) -> String {
+    let same_bytes = |us: u64| format!(", the same bytes in {}", duration(us));
+    match (advice.predicted_bps, advice.predicted_active_bps) {
+        (Some(bps), _) => {
+            let time = advice.predicted_us.map_or_else(String::new, same_bytes);
+            format!(", should give {}{time}", rate(bps))
+        }
+        (None, Some(bps)) => format!(", should give {} while it is active", rate(bps)),
+        (None, None) => String::new(),
+    }
 }
 
 /// Counts of what happened; none of those that did not. Their words are those of [`counted`].

@@ -17,13 +17,13 @@ use crate::findings::verdict::JudgedFlow;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
 use crate::infer::{KnownWay, Policer};
-use crate::judge::UnlimitedStart;
+use crate::judge::{Diagnosis, UnlimitedStart};
 use keys::{flow_key, host_name, shares_its_table};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::record::StreamEnd;
 use pipefill_core::units::Bytes;
-use prediction::Changed;
+use prediction::{Changed, Forecast};
 use std::time::Duration;
 
 /// Slow start and the first recovery should be this small a part of a transfer.
@@ -44,22 +44,71 @@ const RARE: f64 = 0.1;
 const CPU_IS_TAKEN: f64 = 0.1;
 /// What the delay element of a testbed is to hold, packets.
 const DELAY_LIMIT: u64 = 1_000_000;
+/// From this part of the active time on another limit has advice beside a wait that no change lifts.
+const BESIDE: f64 = 0.1;
+/// A change that brings less is no advice.
+const WORTH: f64 = 1.05;
+/// After this time of retransmissions, in retransmission timers from the least up, the sender takes a path for a black hole:
+/// `tcp_retries1` of 3 (`retransmits_timed_out()`).
+const PROBING_TIMERS: u32 = 15;
+/// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
+const TIMER_MIN: Duration = Duration::from_millis(200);
 
 /// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so.
 pub fn advise(judged: &JudgedFlow) -> Vec<Advice> {
-    let case = Case { judged };
-    let mut advice = case.for_throughput();
+    let case = Case::main(judged);
+    let mut advice: Vec<Advice> = case.beside().map(|beside| beside.changes()).unwrap_or_default();
+    advice.extend(case.for_throughput());
     advice.extend(case.for_latency());
     advice
 }
 
+/// A limit of a flow.
+#[derive(Clone, Copy)]
 struct Case<'a> {
     judged: &'a JudgedFlow,
+    limited_by: LimitedBy,
+    cause: Option<Cause>,
+}
+
+impl<'a> Case<'a> {
+    /// The limit with the most time.
+    fn main(judged: &'a JudgedFlow) -> Self {
+        let Diagnosis { limited_by, cause, cwnd_cause, .. } = judged.diagnosis;
+        Self { judged, limited_by, cause: cause.or(cwnd_cause.map(Cause::from)) }
+    }
+
+    /// Where the flow mostly waits for what no change of the network brings: what limits it while it does not, if a change lifts that.
+    fn beside(self) -> Option<Self> {
+        let waits = [Some(Cause::Request), Some(Cause::Response), Some(Cause::Rate)];
+        if self.limited_by != LimitedBy::App || !waits.contains(&self.cause) {
+            return None;
+        }
+        let Diagnosis { time, active_us, .. } = &self.judged.diagnosis;
+        let enough_us = active_us.unwrap_or(0) as f64 * BESIDE;
+        let liftable = time.iter().find(|held| {
+            let is_lifted = match held.limited_by {
+                LimitedBy::Cwnd => held.cause == Some(Cause::IdleRestart),
+                LimitedBy::Rwnd | LimitedBy::Sndbuf => held.cause.is_some(),
+                LimitedBy::App => [Some(Cause::Nagle), Some(Cause::DelayedAck)].contains(&held.cause),
+                _ => false,
+            };
+            is_lifted && held.us as f64 >= enough_us
+        })?;
+        Some(Self { limited_by: liftable.limited_by, cause: liftable.cause, ..self })
+    }
 }
 
 impl Case<'_> {
+    /// What lifts the limit; none where nothing does.
+    fn changes(&self) -> Vec<Advice> {
+        let mut found = self.for_throughput();
+        found.retain(|advice| advice.target.is_some());
+        found
+    }
+
     fn for_throughput(&self) -> Vec<Advice> {
-        let found = match self.judged.diagnosis.limited_by {
+        let mut found = match self.limited_by {
             LimitedBy::Path => vec![self.for_the_path()],
             LimitedBy::Rwnd if self.judged.is_observed() => vec![self.wider_seen_window()],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
@@ -68,32 +117,41 @@ impl Case<'_> {
             LimitedBy::Cwnd => self.larger_cwnd(),
             LimitedBy::Pacing => vec![self.faster_pacing()],
             LimitedBy::App => self.for_the_application(),
-            LimitedBy::Receiver => vec![self.nothing(self.of_the_receiver())],
+            LimitedBy::Receiver => vec![self.for_the_receiver()],
             LimitedBy::Cpu => vec![self.larger_quota().unwrap_or_else(|| self.nothing(self.of_the_cpu()))],
             LimitedBy::Testbed => vec![self.testbed()],
             LimitedBy::Unknown => vec![self.nothing(Reason::LimitIsUnknown)],
         };
+        let worth = self.judged.goodput_bps as f64 * WORTH;
+        found.retain(|advice| {
+            // Of datagrams those that are lost count.
+            let is_of_datagrams = self.judged.flow.protocol == Protocol::Udp;
+            let brings = advice.predicted_bps.is_none_or(|bps| bps as f64 >= worth);
+            advice.target.is_none() || is_of_datagrams || brings
+        });
+        // It brings what the rate is there for: less.
         let found: Vec<Advice> = self.smaller_bucket().into_iter().chain(found).collect();
         if found.is_empty() { vec![self.nothing(Reason::NoChangeHelps)] } else { found }
     }
 
     fn nothing(&self, reason: Reason) -> Advice {
-        self.proposed(Vec::new(), reason, Some(self.judged.goodput_bps))
+        self.proposed(Vec::new(), reason, Some(self.at(self.judged.goodput_bps)))
     }
 
-    /// `changes`, which should bring `predicted_bps`. Nothing of an observed flow can be set in a scenario.
-    fn proposed(&self, changes: Vec<Change>, reason: Reason, predicted_bps: Option<u64>) -> Advice {
-        let JudgedFlow { flow, goodput_bps, .. } = self.judged;
+    /// `changes`, which should bring `forecast`. Nothing of an observed flow can be set in a scenario.
+    fn proposed(&self, changes: Vec<Change>, reason: Reason, forecast: Option<Forecast>) -> Advice {
         let names = if self.judged.is_observed() { HostNames::Observed } else { HostNames::Scenario };
-        let hosts = names(flow.direction);
+        let hosts = names(self.judged.flow.direction);
         let proposal = Proposal { changes, reason, hosts, stacks: EndStacks::default() };
-        let mut advice = Advice::of(proposal, predicted_bps);
+        let mut advice = Advice::of(proposal, forecast.and_then(|forecast| forecast.bps));
         if self.judged.is_observed() {
             advice.set.clear();
         }
-        let carried = flow.duration.as_micros() * u128::from(*goodput_bps);
-        let time = |bps: u64| u64::try_from(carried.checked_div(u128::from(bps))?).ok();
-        Advice { predicted_us: predicted_bps.and_then(time), ..advice }
+        Advice {
+            predicted_us: forecast.and_then(|forecast| forecast.us),
+            predicted_active_bps: forecast.and_then(|forecast| forecast.active_bps),
+            ..advice
+        }
     }
 
     /// A setting of this flow.
@@ -129,11 +187,14 @@ impl Case<'_> {
     }
 
     fn for_the_path(&self) -> Advice {
-        match self.judged.diagnosis.cause {
+        match self.cause {
             Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
             Some(Cause::Mtu) => {
                 let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
-                self.proposed(vec![probing], Reason::LinkDropsLargePackets, None)
+                let detected = (TIMER_MIN + self.base_rtt().unwrap_or_default()) * PROBING_TIMERS;
+                let limit = self.judged.room_bps.map(rounded);
+                let forecast = limit.map(|bps| self.lifted_after(bps, detected.as_secs_f64()));
+                self.proposed(vec![probing], Reason::LinkDropsLargePackets, forecast)
             }
             _ => self.nothing(self.of_the_path()),
         }
@@ -148,10 +209,10 @@ impl Case<'_> {
         }
     }
 
-    fn of_the_receiver(&self) -> Reason {
+    fn for_the_receiver(&self) -> Advice {
         match self.judged.flow.protocol {
-            Protocol::Udp => Reason::ReaderOverflows,
-            _ => Reason::ReaderIsSlow,
+            Protocol::Udp => self.larger_datagram_buffer(),
+            _ => self.nothing(Reason::ReaderIsSlow),
         }
     }
 
@@ -179,7 +240,11 @@ impl Case<'_> {
         let more = goodput_bps.saturating_mul(used_us + held_us) / used_us.max(1);
         let predicted = room_bps.map(|room| rounded(room).min(more).max(*goodput_bps));
         let change = self.of_host(sends, Setting::CpuQuota { quota, wanted_us }, "cpu_quota");
-        Some(self.proposed(vec![change], Reason::QuotaRunsOut { used_us, held_us, period_us }, predicted))
+        Some(self.proposed(
+            vec![change],
+            Reason::QuotaRunsOut { used_us, held_us, period_us },
+            predicted.map(|bps| self.at(bps)),
+        ))
     }
 
     /// What the flow should reach: its room beside the others, or twice what it had; no more than its application, its reader and its pacing
@@ -187,7 +252,7 @@ impl Case<'_> {
     fn target_bps(&self) -> u64 {
         let JudgedFlow { ref flow, goodput_bps, .. } = *self.judged;
         let room = self.judged.room_bps.map_or(goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR), rounded);
-        let is_paced = self.judged.diagnosis.limited_by == LimitedBy::Pacing;
+        let is_paced = self.limited_by == LimitedBy::Pacing;
         let own = [flow.bitrate, flow.read_rate, flow.max_pacing_rate.filter(|_| !is_paced)];
         let own = own.into_iter().flatten().map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
         own.fold(room, u64::min).max(goodput_bps)
@@ -200,7 +265,7 @@ impl Case<'_> {
     }
 
     fn larger_cwnd(&self) -> Vec<Advice> {
-        match self.judged.diagnosis.cause {
+        match self.cause {
             Some(Cause::IdleRestart) => return vec![self.cwnd_kept_after_idle()],
             Some(Cause::Timeout) => return vec![self.nothing(Reason::TimerIsAwaited)],
             Some(Cause::Ecn) => {
@@ -209,7 +274,7 @@ impl Case<'_> {
             }
             _ => {}
         }
-        let found = match self.judged.diagnosis.cwnd_cause {
+        let found = match self.cause.and_then(Cause::of_cwnd) {
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
                 vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), self.more_streams()]
@@ -230,12 +295,12 @@ impl Case<'_> {
         found.into_iter().flatten().collect()
     }
 
-    /// How much sooner each burst is there then depends on its size; a flow that goes on at its own pace is no faster.
     fn cwnd_kept_after_idle(&self) -> Advice {
         let before_bytes = self.judged.diagnosis.figures.cwnd_before_idle_bytes;
         let name = "sysctl.net.ipv4.tcp_slow_start_after_idle";
         let change = self.of_host(true, Setting::KeepCwndAfterIdle, name);
-        self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, None)
+        let forecast = self.judged.room_bps.map(|room_bps| self.without_restarts(room_bps));
+        self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, forecast)
     }
 
     fn longer_transfer(&self) -> Advice {
@@ -248,7 +313,7 @@ impl Case<'_> {
         let mut changes = vec![self.of_flow(Target::Program, Setting::Duration(needed), "duration")];
         changes.extend(self.buffers_behind());
         let predicted = self.predicted(self.target_bps(), self.as_it_is());
-        self.proposed(changes, Reason::SlowStart(startup), predicted)
+        self.proposed(changes, Reason::SlowStart(startup), predicted.map(|bps| self.at(bps)))
     }
 
     /// A bucket that is as deep as others, where one let any rate pass for a considerable time.
@@ -263,7 +328,7 @@ impl Case<'_> {
             key: Self::path_key(self.judged.flow.direction, "burst"),
         };
         let path = self.judged.diagnosis.figures.path_goodput_bps;
-        Some(self.proposed(vec![change], Reason::BucketIsLarge { lasted_us }, path))
+        Some(self.proposed(vec![change], Reason::BucketIsLarge { lasted_us }, path.map(|bps| self.at(bps))))
     }
 
     /// A bucket that holds a BDP of the policer; `None` where it does, or where nobody knows how deep it is.
@@ -293,15 +358,15 @@ impl Case<'_> {
             key: Self::path_key(self.judged.flow.direction, "queue"),
         };
         let changed = Changed { has_long_queue: true, ..self.as_it_is() };
-        let predicted = self.predicted(self.target_bps(), changed);
-        Some(self.proposed(vec![change], Reason::QueueRunsEmpty, predicted))
+        let forecast = self.forecast(self.target_bps(), changed);
+        Some(self.proposed(vec![change], Reason::QueueRunsEmpty, forecast))
     }
 
     /// `None` where it is BBR already.
     fn bbr(&self, reason: Reason) -> Option<Advice> {
         let change = self.with_bbr()?;
-        let predicted = self.predicted(self.target_bps(), Changed { control: "bbr", ..self.as_it_is() });
-        Some(self.proposed(vec![change], reason, predicted))
+        let forecast = self.forecast(self.target_bps(), Changed { control: "bbr", ..self.as_it_is() });
+        Some(self.proposed(vec![change], reason, forecast))
     }
 
     fn with_bbr(&self) -> Option<Change> {
@@ -332,9 +397,9 @@ impl Case<'_> {
         let is_rare = self.judged.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
         let is_known =
             is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && !self.has_rivals();
-        let predicted = is_known.then(|| self.target_bps().min(each));
+        let forecast = is_known.then(|| self.at(self.target_bps().min(each)));
         let change = self.of_flow(Target::Program, Setting::Parallel(more), "parallel");
-        Some(self.proposed(vec![change], Reason::StreamsRecoverAlone, predicted))
+        Some(self.proposed(vec![change], Reason::StreamsRecoverAlone, forecast))
     }
 
     fn faster_pacing(&self) -> Advice {
@@ -345,8 +410,8 @@ impl Case<'_> {
         // A tenth more, three digits, upwards: a limit is no measurement.
         let kbit = (target + target / 10).div_ceil(1_000).max(1);
         let step = 10_u64.pow(kbit.ilog10().saturating_sub(2));
-        let predicted = self.predicted(self.target_bps(), self.as_it_is());
-        self.proposed(vec![self.paced(kbit.div_ceil(step) * step)], Reason::OwnPacingLimit, predicted)
+        let forecast = self.forecast(self.target_bps(), self.as_it_is());
+        self.proposed(vec![self.paced(kbit.div_ceil(step) * step)], Reason::OwnPacingLimit, forecast)
     }
 
     fn paced(&self, kbit: u64) -> Change {
@@ -383,8 +448,8 @@ impl Case<'_> {
             setting: Setting::OtherFlowsMaxPacingRate(kbit),
             key: self.key_of(index, "max_pacing_rate"),
         };
-        // How much of the path the ACKs then leave is not known beforehand.
-        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, None))
+        let forecast = self.lifted(self.target_bps());
+        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, Some(forecast)))
     }
 
     fn testbed(&self) -> Advice {
@@ -398,7 +463,7 @@ impl Case<'_> {
             setting: Setting::DelayLimit(DELAY_LIMIT),
             key: Self::path_key(direction, "delay_limit"),
         };
-        let predicted = self.predicted(self.target_bps(), self.as_it_is());
-        self.proposed(vec![change], Reason::DelayElementIsSmall, predicted)
+        let forecast = self.forecast(self.target_bps(), self.as_it_is());
+        self.proposed(vec![change], Reason::DelayElementIsSmall, forecast)
     }
 }

@@ -40,11 +40,15 @@ pub struct Advice {
     pub commands: Vec<String>,
     /// Why.
     pub why: String,
-    /// Goodput of the flow with it.
+    /// Goodput of the flow with it, of one that lasts as long.
     pub predicted_bps: Option<u64>,
-    /// Time that what the flow carried would take at that goodput.
+    /// Time that what the flow carried would take with it, slow start included.
     #[serde(default)]
     pub predicted_us: Option<u64>,
+    /// Payload over the active time with it, of an application that sends at its own pace: its pauses become longer, and its goodput stays. Null
+    /// elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_active_bps: Option<u64>,
     /// What it is for.
     #[serde(default)]
     pub goal: Goal,

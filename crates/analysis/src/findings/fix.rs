@@ -7,6 +7,7 @@ use crate::findings::experiment::CellResult;
 use crate::findings::finding::{Advice, Goal};
 use crate::findings::metrics::RunMetrics;
 use crate::findings::paired_runs::{Comparison, Difference};
+use crate::findings::times::FlowTimes;
 use crate::judge::FULL;
 use indexmap::IndexMap;
 use pipefill_core::limit::LimitedBy;
@@ -52,7 +53,7 @@ pub struct Round {
     pub base: Vec<String>,
     /// The change.
     pub advice: Advice,
-    /// Before and after; null where no pair is valid.
+    /// Before and after; null where no pair is valid. Goodput, or payload over the active time where the advice predicts that.
     pub comparison: Option<Comparison>,
     /// What limited it before.
     pub limited_by_before: Option<LimitedBy>,
@@ -92,8 +93,17 @@ impl Round {
     /// What two sides of `advice` say of the flow that the verdict before is about. Pairs are the runs of the same repetition; one of which
     /// either run is invalid is left out.
     pub fn of(base: Vec<String>, advice: Advice, before: &CellResult, after: &CellResult) -> Self {
+        let of_flow = |run: &RunMetrics, flow: u32| {
+            let flow = run.flows.iter().find(|one| one.figures.flow == flow)?;
+            let goodput_bps = flow.figures.goodput_bps;
+            // Of an application that sends at its own pace only the active time can become shorter.
+            match (advice.predicted_active_bps, &flow.diagnosis) {
+                (Some(_), Some(diagnosis)) => FlowTimes::of(diagnosis, goodput_bps).active_bps,
+                _ => goodput_bps,
+            }
+        };
         let goodput = |run: &RunMetrics| match before.headline_flow {
-            Some(flow) => run.flows.iter().find(|one| one.figures.flow == flow)?.figures.goodput_bps,
+            Some(flow) => of_flow(run, flow),
             None => run.goodput_bps,
         };
         let pairs: Vec<(u64, u64)> = before
@@ -106,7 +116,8 @@ impl Round {
             .collect();
         let comparison = Comparison::of(&pairs, before.runs.max(after.runs));
         let measured = comparison.as_ref().map(|one| one.after.bps).filter(|&bps| bps > 0.0);
-        let error = |measured: f64| Some(advice.predicted_bps? as f64 / measured - 1.0);
+        let predicted = advice.predicted_bps.or(advice.predicted_active_bps);
+        let error = |measured: f64| Some(predicted? as f64 / measured - 1.0);
         Self {
             prediction_error: measured.and_then(error),
             kept: is_kept(comparison.as_ref(), before, after),

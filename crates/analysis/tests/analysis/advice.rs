@@ -6,7 +6,7 @@ use pipefill_analysis::findings::proposal::Target;
 use pipefill_analysis::findings::verdict::JudgedFlow;
 use pipefill_analysis::judge::{Diagnosis, Figures, HeldTime};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::Waits;
+use pipefill_core::record::{BufferLimits, Waits};
 use pipefill_core::scenario::Scenario;
 use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
@@ -122,8 +122,8 @@ fn an_advice_names_where_what_and_to_what_and_how_long_it_would_take() {
     let rwnd = &advice(&format!("{long}{host}[[flow]]\n"), 0, LimitedBy::Rwnd, None)[0];
     assert_eq!((rwnd.target, rwnd.setting.as_deref()), (Some(Target::Receiver), Some("net.ipv4.tcp_rmem")));
     assert!(rwnd.value.as_ref().unwrap().starts_with("4096 65536 "), "{rwnd:?}");
-    // 10 s at 10 Mbit/s are 1.05 s at 95.64 Mbit/s.
-    assert_eq!((rwnd.predicted_bps, rwnd.predicted_us), (Some(95_640_000), Some(1_045_587)));
+    // 10 s at 10 Mbit/s are 1.05 s at 95.64 Mbit/s, and what is out grows to 9.6 times as much in 3.3 round trips of 40 ms before.
+    assert_eq!((rwnd.predicted_bps, rwnd.predicted_us), (Some(95_640_000), Some(1_140_075)));
     let nothing = &advice(&format!("{PATH}[[flow]]\n"), 0, LimitedBy::Path, None)[0];
     assert_eq!((nothing.target, &nothing.setting, &nothing.value), (None, &None, &None));
     assert_eq!(nothing.predicted_us, Some(10_000_000));
@@ -145,27 +145,39 @@ fn theory_is_told_where_it_applies() {
     assert!(!theory(&in_bursts, CwndCause::RandomLoss, 0.01), "segments are lost together");
 }
 
-/// The advice for an observed connection of 10 Mbit/s that the application limits for `cause`; `held` has the milliseconds of its ledger.
-fn of_an_application(
-    cause: Cause,
-    held: &[(LimitedBy, Option<Cause>, u64)],
-    figures: Figures,
-) -> Vec<Advice> {
-    let spec = spec(&format!("{PATH}[[flow]]\n"));
-    let base = diagnosis(&spec, 0, LimitedBy::App, None);
+/// An observed connection of 10 Mbit/s over 10 s, whose limit is the first of `held`, which has the milliseconds of its ledger.
+fn observed(held: &[(LimitedBy, Option<Cause>, u64)], figures: Figures) -> JudgedFlow {
+    let spec = spec(&format!("{}[[flow]]\n", PATH.replace("\"2p\"", "\"1bdp\"")));
+    let (limited_by, cause, _) = held[0];
+    let base = diagnosis(&spec, 0, limited_by, None);
     let time = held.iter().map(|&(limited_by, cause, ms)| HeldTime {
         limited_by,
         cause,
         us: ms * 1_000,
         share: 0.0,
     });
+    let is_active = |(holder, cause, _): &&(LimitedBy, Option<Cause>, u64)| {
+        *holder != LimitedBy::App || ![Some(Cause::Request), Some(Cause::Rate)].contains(cause)
+    };
     let diagnosis = Diagnosis {
-        cause: Some(cause),
+        cause,
+        cwnd_cause: cause.and_then(Cause::of_cwnd),
+        active_us: Some(held.iter().filter(is_active).map(|(.., ms)| ms * 1_000).sum()),
         time: time.collect(),
         figures: Figures { base_rtt_us: Some(40_000), ..figures },
         ..base
     };
-    advise(&JudgedFlow { plan: None, ..judged(&spec, diagnosis, Latency::default(), 10_000_000) })
+    JudgedFlow { plan: None, ..judged(&spec, diagnosis, Latency::default(), 10_000_000) }
+}
+
+/// The advice for such a connection that the application limits for `cause`.
+fn of_an_application(
+    cause: Cause,
+    held: &[(LimitedBy, Option<Cause>, u64)],
+    figures: Figures,
+) -> Vec<Advice> {
+    assert_eq!((held[0].0, held[0].1), (LimitedBy::App, Some(cause)));
+    advise(&observed(held, figures))
 }
 
 #[test]
@@ -208,4 +220,117 @@ fn an_ack_that_is_not_delayed_still_takes_a_round_trip() {
         of_an_application(Cause::DelayedAck, &held, Figures { waits: Some(waits), ..Figures::default() });
     // 10 ACKs of 40 ms, and the turns.
     assert_eq!(advice[0].predicted_bps, Some(16_666_666));
+}
+
+/// What a table of advice shows: what is set, the goodput, and the time of the same bytes in milliseconds.
+fn shown(advice: &[Advice]) -> Vec<(&str, Option<u64>, Option<u64>)> {
+    let of = |advice: &Advice| {
+        (advice.predicted_bps.map(|bps| bps / 100_000), advice.predicted_us.map(|us| us / 1_000))
+    };
+    advice
+        .iter()
+        .map(|advice| {
+            let (bps, ms) = of(advice);
+            (advice.setting.as_deref().unwrap_or("nothing"), bps, ms)
+        })
+        .collect()
+}
+
+#[test]
+fn a_lifted_window_grows_by_slow_start_and_the_rest_of_the_time_stays() {
+    let held =
+        [(LimitedBy::Rwnd, Some(Cause::Program), 9_000), (LimitedBy::Cwnd, Some(Cause::Startup), 1_000)];
+    let figures = Figures { acked_bps: Some(11_000_000), mss_bytes: Some(1448), ..Figures::default() };
+    let advice = advise(&observed(&held, figures));
+    // 9 s at 11 Mbit/s are 99 Mbit: 1.04 s at 95.64 Mbit/s and 0.09 s of growth, beside the second of slow start. In 9 s there would be 852 Mbit.
+    assert_eq!(shown(&advice), [("SO_RCVBUF", Some(853), Some(2_124))]);
+}
+
+#[test]
+fn behind_a_receive_buffer_stands_a_send_buffer_that_its_program_has_set_too() {
+    let held = [(LimitedBy::Rwnd, Some(Cause::Program), 1_000)];
+    let advice = |sndbuf_bytes| {
+        let (cwnd_bytes, sndbuf_bytes) = (Some(400_000), Some(sndbuf_bytes));
+        let figures = Figures { cwnd_bytes, sndbuf_bytes, ..Figures::default() };
+        let advice = advise(&observed(&held, figures)).remove(0).proposal.expect("without words");
+        advice.changes.iter().map(|change| change.setting.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(advice(425_984), ["SO_RCVBUF", "SO_SNDBUF"], "250 kB out of 660");
+    assert_eq!(advice(1_000_000), ["SO_RCVBUF"], "it follows cwnd");
+}
+
+#[test]
+fn what_buffers_of_seen_hosts_allow_is_the_next_limit() {
+    let held = [(LimitedBy::Sndbuf, Some(Cause::Program), 1_000)];
+    let limits = BufferLimits {
+        tcp_rmem: [4_096, 131_072, 6_291_456],
+        tcp_wmem: [4_096, 16_384, 340_000],
+        rmem_max: None,
+        wmem_max: None,
+    };
+    let judged = JudgedFlow { sender_limits: Some(limits), ..observed(&held, Figures::default()) };
+    let advice = advise(&judged);
+    // 200 kB of 340 kB a round trip of 40 ms are 40 Mbit/s.
+    assert_eq!(advice[0].predicted_bps.map(|bps| bps / 1_000_000), Some(39));
+}
+
+#[test]
+fn slow_start_after_idle_has_its_advice_beside_the_wait_of_a_program() {
+    let restarts = (LimitedBy::Cwnd, Some(Cause::IdleRestart), 2_500);
+    let turns = (LimitedBy::App, Some(Cause::Turns), 500);
+    let of = |wait, ms| {
+        advise(&observed(&[(LimitedBy::App, Some(wait), ms), restarts, turns], Figures::default()))
+    };
+    let idle = "net.ipv4.tcp_slow_start_after_idle";
+    // All of 100 Mbit goes in the 2.5 s: 1.05 s of them stay.
+    assert_eq!(
+        shown(&of(Cause::Response, 7_000)),
+        [(idle, Some(117), Some(8_545)), ("nothing", Some(100), Some(10_000))]
+    );
+    let own_pace = of(Cause::Rate, 7_000);
+    assert_eq!(shown(&own_pace[..1]), [(idle, None, None)], "its pauses become longer");
+    assert_eq!(own_pace[0].predicted_active_bps.map(|bps| bps / 1_000_000), Some(64), "100 Mbit in 1.55 s");
+    assert_eq!(
+        shown(&of(Cause::Response, 30_000)),
+        [("nothing", Some(100), Some(10_000))],
+        "a tenth of the time"
+    );
+}
+
+#[test]
+fn a_black_hole_is_found_after_four_timers_and_carries_nothing_until_then() {
+    let mut judged = observed(&[(LimitedBy::Path, Some(Cause::Mtu), 10_000)], Figures::default());
+    judged.goodput_bps = 0;
+    // 3.6 s of timers, and 0.34 s of slow start from one segment.
+    assert_eq!(shown(&advise(&judged)), [("net.ipv4.tcp_mtu_probing", Some(583), None)]);
+}
+
+#[test]
+fn what_brings_nothing_is_no_advice() {
+    let held = [(LimitedBy::Cwnd, Some(Cause::QueueLoss), 1_000)];
+    let judged = JudgedFlow { room_bps: Some(10_300_000.0), ..observed(&held, Figures::default()) };
+    assert_eq!(shown(&advise(&judged)), [("nothing", Some(100), Some(10_000))]);
+}
+
+#[test]
+fn a_buffer_of_datagrams_holds_what_comes_while_its_reader_waits() {
+    let receiver = |flow: &str| {
+        let text = format!("{PATH}[[flow]]\nprotocol = \"udp\"\nbitrate = \"20mbit\"\n{flow}");
+        let advice = advice(&text, 0, LimitedBy::Receiver, None).remove(0);
+        (advice.set, advice.predicted_bps)
+    };
+    // 10 ms of 20 Mbit/s.
+    assert_eq!(receiver("rcvbuf = \"8KiB\"\n"), (vec!["flow.rcvbuf=25000B".to_owned()], Some(20_000_000)));
+    assert_eq!(receiver("rcvbuf = \"1MiB\"\n").0, Vec::<String>::new());
+    assert_eq!(receiver("").0, Vec::<String>::new());
+}
+
+#[test]
+fn a_paced_upload_leaves_its_path_to_the_acks() {
+    let both = format!("{PATH}[[flow]]\n[[flow]]\ndirection = \"reverse\"\n");
+    let advice = advice(&both, 0, LimitedBy::Cwnd, Some(CwndCause::AckPath));
+    assert_eq!(
+        (advice[0].setting.as_deref(), advice[0].predicted_bps),
+        (Some("SO_MAX_PACING_RATE"), Some(95_640_000))
+    );
 }

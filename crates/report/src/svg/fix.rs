@@ -74,7 +74,8 @@ fn bars(round: &Round) -> Vec<Bar> {
         low: median.low_bps,
         high: median.high_bps,
     };
-    let predicted = round.advice.predicted_bps.map(|bps| Bar {
+    let predicted = round.advice.predicted_bps.or(round.advice.predicted_active_bps);
+    let predicted = predicted.map(|bps| Bar {
         name: "predicted",
         class: "hollow",
         bps: bps as f64,

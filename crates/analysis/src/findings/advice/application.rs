@@ -1,6 +1,7 @@
 //! What an application's turns, windows and writes cost, and what it would reach without them.
 
 use super::Case;
+use super::prediction::Forecast;
 use crate::findings::finding::Advice;
 use crate::findings::proposal::{Reason, Setting, Target};
 use crate::findings::verdict::JudgedFlow;
@@ -19,7 +20,7 @@ const TENFOLD: u64 = 10;
 
 impl Case<'_> {
     pub(super) fn for_the_application(&self) -> Vec<Advice> {
-        match self.judged.diagnosis.cause {
+        match self.cause {
             Some(Cause::Window) => self.wider_application_window(),
             Some(Cause::Turns) => vec![self.more_requests_at_once()],
             Some(Cause::Nagle) => vec![self.without_nagle()],
@@ -49,8 +50,8 @@ impl Case<'_> {
         let with_wider = self.reached(self.without_us(held_us - held_us / TWICE));
         let with_more = self.reached(self.judged.goodput_bps.saturating_mul(TWICE));
         vec![
-            self.proposed(vec![wider], reason, with_wider),
-            self.proposed(vec![more], Reason::StreamsHaveOwnWindows, with_more),
+            self.proposed(vec![wider], reason, with_wider.map(|bps| self.at(bps))),
+            self.proposed(vec![more], Reason::StreamsHaveOwnWindows, with_more.map(|bps| self.at(bps))),
         ]
     }
 
@@ -77,14 +78,15 @@ impl Case<'_> {
         }
         let more =
             self.of_flow(Target::Program, Setting::Outstanding(TWICE * outstanding), "app.outstanding");
-        self.proposed(vec![more], reason, self.reached(self.without_us(held_us / TWICE)))
+        let predicted = self.reached(self.without_us(held_us / TWICE));
+        self.proposed(vec![more], reason, predicted.map(|bps| self.at(bps)))
     }
 
     fn without_nagle(&self) -> Advice {
         let nodelay = self.of_flow(Target::Sender, Setting::NoDelay, "nodelay");
         let lifted_us = self.beside_turns(self.held_us());
         let predicted = self.reached(self.without_us(lifted_us));
-        self.proposed(vec![nodelay], Reason::NagleWaitsForAck, predicted)
+        self.proposed(vec![nodelay], Reason::NagleWaitsForAck, predicted.map(|bps| self.at(bps)))
     }
 
     /// A scenario has no key for it. An ACK that nothing delays still takes a round trip.
@@ -96,18 +98,40 @@ impl Case<'_> {
         let delayed_acks = self.judged.diagnosis.figures.waits.map_or(0, |waits| waits.delayed_acks);
         let lifted_us = self.held_us().saturating_sub(self.round_trips_us(delayed_acks));
         let predicted = self.reached(self.without_us(self.beside_turns(lifted_us)));
-        self.proposed(vec![quick], Reason::AckIsDelayed, predicted)
+        self.proposed(vec![quick], Reason::AckIsDelayed, predicted.map(|bps| self.at(bps)))
     }
 
-    /// Time that the main cause holds. The rounds of a window in which what was out varied have no cause, and end with that window too.
+    /// Time that the cause holds. The rounds of a window in which what was out varied have no cause, and end with that window too.
     fn held_us(&self) -> u64 {
-        let diagnosis = &self.judged.diagnosis;
         let is_its = |held: &&HeldTime| {
-            held.limited_by == LimitedBy::App
-                && (held.cause == diagnosis.cause
-                    || (held.cause.is_none() && diagnosis.cause == Some(Cause::Window)))
+            held.limited_by == self.limited_by
+                && (held.cause == self.cause || (held.cause.is_none() && self.cause == Some(Cause::Window)))
         };
-        diagnosis.time.iter().filter(is_its).map(|held| held.us).sum()
+        self.judged.diagnosis.time.iter().filter(is_its).map(|held| held.us).sum()
+    }
+
+    /// What each burst then takes: its bytes at `room_bps` in place of slow start. An application that goes on at its own pace only pauses longer.
+    pub(super) fn without_restarts(&self, room_bps: f64) -> Forecast {
+        let time = &self.judged.diagnosis.time;
+        let sum = |is_its: &dyn Fn(&HeldTime) -> bool| -> f64 {
+            time.iter().filter(|held| is_its(held)).map(|held| held.us as f64).sum()
+        };
+        let waits = [Some(Cause::Request), Some(Cause::Response), Some(Cause::Turns), Some(Cause::Rate)];
+        let is_wait = |held: &HeldTime| held.limited_by == LimitedBy::App && waits.contains(&held.cause);
+        let own_us = sum(&|held| held.limited_by == LimitedBy::App && held.cause == Some(Cause::Rate));
+        let (all_us, moving_us) = (sum(&|_| true), sum(&|held| !is_wait(held)));
+        let held_us = self.held_us() as f64;
+        let part = held_us / moving_us.max(1.0);
+        let saved_us = (held_us - self.carried_bits() * part * 1e6 / room_bps).max(0.0);
+        let left_us = (all_us - saved_us).max(1.0);
+        let over = |us: f64| rounded(self.judged.goodput_bps as f64 * all_us / us.max(1.0));
+        if own_us >= saved_us {
+            let requests_us =
+                sum(&|held| held.limited_by == LimitedBy::App && held.cause == Some(Cause::Request));
+            return Forecast { bps: None, us: None, active_bps: Some(over(left_us - own_us - requests_us)) };
+        }
+        let us = self.judged.flow.duration.as_secs_f64() * 1e6 * left_us / all_us.max(1.0);
+        Forecast { bps: Some(over(left_us)), us: Some(rounded(us)), active_bps: None }
     }
 
     /// `lifted_us`, or less: every turn of the conversation still takes its round trip.
@@ -121,7 +145,7 @@ impl Case<'_> {
         u64::try_from(rtt.as_micros() * u128::from(count)).unwrap_or(u64::MAX)
     }
 
-    fn ledger_us(&self) -> u64 {
+    pub(super) fn ledger_us(&self) -> u64 {
         self.judged.diagnosis.time.iter().map(|held| held.us).sum()
     }
 

@@ -18,7 +18,7 @@ impl Case<'_> {
         let for_latency = |change, reason, standing_bdp: f64| Advice {
             goal: Goal::Latency,
             predicted_rtt_us: Some(idle_us + (idle_us as f64 * standing_bdp) as u64),
-            ..self.proposed(vec![change], reason, Some(self.judged.goodput_bps))
+            ..self.proposed(vec![change], reason, Some(self.at(self.judged.goodput_bps)))
         };
         let mut advice = Vec::new();
         let holds = self.judged.path.queue_bdp(bloat.direction);
@@ -31,8 +31,7 @@ impl Case<'_> {
             advice.push(for_latency(change, Reason::StandingQueue, SHORT_QUEUE));
         }
         // Its own data fills that queue; what others put there is theirs to change.
-        let is_own = bloat.direction == self.judged.flow.direction
-            && self.judged.diagnosis.limited_by == LimitedBy::Path;
+        let is_own = bloat.direction == self.judged.flow.direction && self.limited_by == LimitedBy::Path;
         if is_own && let Some(change) = self.with_bbr() {
             advice.push(for_latency(change, Reason::BbrKeepsOneBdp, BBR_QUEUE));
         }

@@ -2,15 +2,16 @@
 
 use super::Case;
 use crate::findings::finding::Advice;
-use crate::findings::proposal::{Reason, Setting, Target};
+use crate::findings::proposal::{Change, Reason, Setting, Target};
 use crate::ground::models::sizing;
 use pipefill_core::limit::Cause;
+use pipefill_core::units::Bytes;
 
 impl Case<'_> {
     pub(super) fn wider_seen_window(&self) -> Advice {
         let needed = self.flight_needed().get();
         let limits = self.judged.receiver_limits;
-        let (setting, reason) = match self.judged.diagnosis.cause {
+        let (setting, reason) = match self.cause {
             Some(Cause::Unscaled) => (Setting::WindowScaling, Reason::WindowIsUnscaled),
             Some(Cause::Program) => (Setting::NoRcvbuf, Reason::ProgramSetsBuffer),
             Some(Cause::Clamped) => (Setting::NoWindowClamp, Reason::ProgramClampsWindow),
@@ -39,7 +40,18 @@ impl Case<'_> {
             Setting::NoRcvbuf | Setting::NoWindowClamp => Target::Program,
             _ => Target::Receiver,
         };
-        self.of_seen_buffer(target, setting, reason)
+        let also = (self.cause == Some(Cause::Program) && self.has_small_send_buffer())
+            .then(|| self.of_flow(Target::Program, Setting::NoSndbuf, ""));
+        let changes = std::iter::once(self.of_flow(target, setting, "")).chain(also).collect();
+        self.of_seen_buffers(changes, reason)
+    }
+
+    /// Whether the next limit is a send buffer that does not follow cwnd, since its program has set that too (`tcp_sndbuf_expand()`).
+    fn has_small_send_buffer(&self) -> bool {
+        let figures = &self.judged.diagnosis.figures;
+        let Some((sndbuf, cwnd)) = figures.sndbuf_bytes.zip(figures.cwnd_bytes) else { return false };
+        let holds = sizing::flight_of_send_buffer(Bytes::new(sndbuf))[1];
+        sndbuf < cwnd.saturating_mul(2) && holds < self.flight_needed()
     }
 
     /// The maximum of `tcp_rmem` that the window shows at least, where the receiver's is not known.
@@ -51,7 +63,7 @@ impl Case<'_> {
     pub(super) fn larger_seen_send_buffer(&self) -> Advice {
         let needed = self.flight_needed();
         let limits = self.judged.sender_limits;
-        let (setting, reason) = match (self.judged.diagnosis.cause, limits.map(|limits| limits.tcp_wmem)) {
+        let (setting, reason) = match (self.cause, limits.map(|limits| limits.tcp_wmem)) {
             (Some(Cause::Program), _) => (Setting::NoSndbuf, Reason::ProgramSetsBuffer),
             (Some(Cause::Maximum), Some([least, initial, present])) => {
                 let wanted = sizing::tcp_wmem(needed)[2];
@@ -70,12 +82,12 @@ impl Case<'_> {
             Setting::NoSndbuf => Target::Program,
             _ => Target::Sender,
         };
-        self.of_seen_buffer(target, setting, reason)
+        self.of_seen_buffers(vec![self.of_flow(target, setting, "")], reason)
     }
 
-    fn of_seen_buffer(&self, target: Target, setting: Setting, reason: Reason) -> Advice {
+    fn of_seen_buffers(&self, changes: Vec<Change>, reason: Reason) -> Advice {
         // Without a rate of the path nothing bounds what a larger buffer brings.
-        let predicted = self.judged.room_bps.and_then(|_| self.predicted(self.target_bps(), self.as_it_is()));
-        self.proposed(vec![self.of_flow(target, setting, "")], reason, predicted)
+        let forecast = self.judged.room_bps.and_then(|_| self.forecast(self.target_bps(), self.as_it_is()));
+        self.proposed(changes, reason, forecast)
     }
 }

@@ -1,14 +1,21 @@
 //! What a change should bring, where that can be foreseen: nothing that comes after the limit that it lifts may be unknown.
+//!
+//! The bytes of the time that a limit held go at the smallest limit that remains, after slow start up to there; the rest of the time stays.
 
 use super::Case;
 use crate::findings::verdict::JudgedFlow;
 use crate::ground::buffers;
 use crate::ground::models::loss::{self, AckPolicy};
+use crate::ground::models::sizing;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
+use crate::judge::HeldTime;
 use pipefill_core::cell::{FlowSpec, LossSpec, Protocol};
+use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::units::{Bytes, Ratio};
 
+/// A buffer that is no limit.
+const UNBOUNDED: Bytes = Bytes::new(u64::MAX);
 /// The response functions hold while losses are rare.
 const RARE: f64 = 0.03;
 /// BBR holds its rate up to about this loss (Cardwell et al., 2016: a fifth).
@@ -17,6 +24,66 @@ const BBR_LOSS: f64 = 0.15;
 const QUEUE_BDP: f64 = 0.4;
 /// Of ACKs that are lost nobody foresees the rate.
 const ACKS_LOST: f64 = 0.3;
+
+/// What a change should bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Forecast {
+    /// Goodput of a flow that lasts as long, bits per second.
+    pub(super) bps: Option<u64>,
+    /// Time that the same bytes take, microseconds; `None` where it carried none.
+    pub(super) us: Option<u64>,
+    /// Payload over the active time, in place of the goodput, where pauses of the application itself take up what it gains.
+    pub(super) active_bps: Option<u64>,
+}
+
+/// The time that a limit held, with all of its causes, and the rest of the flow's.
+#[derive(Debug, Clone, Copy)]
+struct HeldPart {
+    seconds: f64,
+    bits: f64,
+    bps: f64,
+    others_s: f64,
+    other_bits: f64,
+}
+
+/// Growth of what is in flight, doubled each round trip, from one rate to a higher one.
+#[derive(Debug, Clone, Copy)]
+struct Growth {
+    from_bps: f64,
+    to_bps: f64,
+    rtt_s: f64,
+}
+
+impl Growth {
+    /// Bits that pass meanwhile.
+    fn bits(self) -> f64 {
+        (self.to_bps - self.from_bps) * self.rtt_s
+    }
+
+    fn seconds(self) -> f64 {
+        (self.to_bps / self.from_bps).log2() * self.rtt_s
+    }
+
+    /// Time that `bits` take.
+    fn seconds_of(self, bits: f64) -> f64 {
+        let beyond = bits - self.bits();
+        if beyond >= 0.0 {
+            self.seconds() + beyond / self.to_bps
+        } else {
+            (1.0 + bits / (self.from_bps * self.rtt_s)).log2() * self.rtt_s
+        }
+    }
+
+    /// Bits that pass in this time.
+    fn bits_in(self, seconds: f64) -> f64 {
+        let beyond = seconds - self.seconds();
+        if beyond >= 0.0 {
+            self.bits() + beyond * self.to_bps
+        } else {
+            ((seconds / self.rtt_s).exp2() - 1.0) * self.from_bps * self.rtt_s
+        }
+    }
+}
 
 /// What a flow would be with a change.
 #[derive(Clone, Copy)]
@@ -34,6 +101,78 @@ impl Case<'_> {
     pub(super) fn as_it_is(&self) -> Changed<'_> {
         let streams = u64::from(self.judged.flow.parallel);
         Changed { control: &self.judged.congestion_control, streams, has_long_queue: false }
+    }
+
+    /// The flow at `bps` from the beginning.
+    pub(super) fn at(&self, bps: u64) -> Forecast {
+        let bits = self.carried_bits();
+        let us = (bps > 0 && bits > 0.0).then(|| rounded(bits * 1e6 / bps as f64));
+        Forecast { bps: Some(bps), us, active_bps: None }
+    }
+
+    /// The flow without its limit, where the next ones allow `bps` and what losses and buffers leave of it; `None` where that is not known.
+    pub(super) fn forecast(&self, bps: u64, changed: Changed<'_>) -> Option<Forecast> {
+        self.predicted(bps, changed).map(|limit_bps| self.lifted(limit_bps))
+    }
+
+    /// The flow without its limit, where `limit_bps` is the next one. What is measured of a scenario begins after its slow start.
+    pub(super) fn lifted(&self, limit_bps: u64) -> Forecast {
+        self.lifted_after(limit_bps, 0.0)
+    }
+
+    /// The same where the change takes effect after `wait_s` in which nothing gets through.
+    pub(super) fn lifted_after(&self, limit_bps: u64, wait_s: f64) -> Forecast {
+        let held = self.held();
+        let limit_bps = limit_bps.max(self.judged.goodput_bps);
+        let Some(growth) = self.growth(held.bps, limit_bps) else { return self.at(limit_bps) };
+        let us = rounded((held.others_s + wait_s + growth.seconds_of(held.bits)) * 1e6);
+        let bits = held.other_bits + growth.bits_in((held.seconds - wait_s).max(0.0));
+        let bps = match self.judged.is_observed() {
+            true => rounded(bits / (held.seconds + held.others_s)).min(limit_bps),
+            false => limit_bps,
+        };
+        let is_known = held.bits > 0.0;
+        let bps = Some(bps.max(self.judged.goodput_bps));
+        Forecast { bps, us: is_known.then_some(us), active_bps: None }
+    }
+
+    /// Slow start from the rate while the limit held up to `limit_bps`; `None` without a round trip, or where there is nothing to gain.
+    fn growth(&self, held_bps: f64, limit_bps: u64) -> Option<Growth> {
+        let (rtt_s, to_bps) = (self.base_rtt()?.as_secs_f64(), limit_bps as f64);
+        let mss = self.judged.diagnosis.figures.mss_bytes.unwrap_or(self.judged.path.headers.mss());
+        let one_segment_bps = mss as f64 * 8.0 / rtt_s;
+        let from_bps = held_bps.max(one_segment_bps);
+        (from_bps < to_bps).then_some(Growth { from_bps, to_bps, rtt_s })
+    }
+
+    fn held(&self) -> HeldPart {
+        let JudgedFlow { diagnosis, flow, goodput_bps, .. } = self.judged;
+        let all_us = self.ledger_us();
+        // A writer that waits for its buffer writes in lumps: where all of one is sent, that looks like an application without a cause.
+        let is_its = |held: &&HeldTime| {
+            let is_of_its_writer = self.limited_by == LimitedBy::Sndbuf
+                && (held.limited_by, held.cause) == (LimitedBy::App, None);
+            held.limited_by == self.limited_by || is_of_its_writer
+        };
+        let its_us: u64 = diagnosis.time.iter().filter(is_its).map(|held| held.us).sum();
+        let share = if all_us > 0 { its_us as f64 / all_us as f64 } else { 1.0 };
+        let seconds = flow.duration.as_secs_f64() * share;
+        // The figures are those of the limit with the most time.
+        let is_main = diagnosis.limited_by == self.limited_by;
+        let bps = diagnosis.figures.acked_bps.filter(|_| is_main).unwrap_or(*goodput_bps) as f64;
+        let bits = (bps * seconds).min(self.carried_bits());
+        HeldPart {
+            seconds,
+            bits,
+            bps: if seconds > 0.0 { bits / seconds } else { bps },
+            others_s: flow.duration.as_secs_f64() - seconds,
+            other_bits: self.carried_bits() - bits,
+        }
+    }
+
+    /// Payload of the whole flow, bits.
+    pub(super) fn carried_bits(&self) -> f64 {
+        self.judged.flow.duration.as_secs_f64() * self.judged.goodput_bps as f64
     }
 
     /// `bps`, or what losses and buffers leave of it; `None` where that is not known beforehand.
@@ -108,18 +247,37 @@ impl Case<'_> {
     fn within_the_buffers(&self, bps: u64) -> u64 {
         let JudgedFlow { plan, flow, .. } = self.judged;
         let Some(base) = self.base_rtt() else { return bps };
-        let [receive, send] = self.widened(buffers::windows(plan.as_ref(), flow));
+        let [receive, send] = if self.judged.is_observed() {
+            self.windows_of_seen_hosts()
+        } else {
+            self.widened(buffers::windows(plan.as_ref(), flow))
+        };
         let law = laws::window_law(receive.min(send), base).map(|one| one * f64::from(flow.parallel));
         law.map_or(bps, |law| bps.min(rounded(law)))
     }
 
     /// Buffers that the advice raises are no limit behind it.
     fn widened(&self, [receive, send]: [Bytes; 2]) -> [Bytes; 2] {
-        use pipefill_core::limit::LimitedBy::{Rwnd, Sndbuf};
-        let all = Bytes::new(u64::MAX);
-        match self.judged.diagnosis.limited_by {
-            Rwnd => [all, send.max(self.flight_needed())],
-            Sndbuf => [receive, all],
+        match self.limited_by {
+            LimitedBy::Rwnd => [UNBOUNDED, send.max(self.flight_needed())],
+            LimitedBy::Sndbuf => [receive, UNBOUNDED],
+            _ => [receive, send],
+        }
+    }
+
+    /// What both hosts let autotuning reach, where their sysctls were read: a program that sets no buffer comes up to that.
+    fn windows_of_seen_hosts(&self) -> [Bytes; 2] {
+        let JudgedFlow { sender_limits, receiver_limits, .. } = self.judged;
+        let receive = receiver_limits
+            .map(|limits| sizing::window_of_receive_buffer(Bytes::new(limits.tcp_rmem[2])))
+            .unwrap_or(UNBOUNDED);
+        let send = sender_limits
+            .map(|limits| sizing::flight_of_send_buffer(Bytes::new(limits.tcp_wmem[2]))[1])
+            .unwrap_or(UNBOUNDED);
+        let is_raised = self.cause == Some(Cause::Maximum);
+        match self.limited_by {
+            LimitedBy::Rwnd if is_raised => [UNBOUNDED, send],
+            LimitedBy::Sndbuf if is_raised => [receive, UNBOUNDED],
             _ => [receive, send],
         }
     }

@@ -8,12 +8,15 @@ use crate::ground::buffers::{self, is_off, triple};
 use crate::ground::models::sizing;
 use crate::ground::statistics::rounded;
 use pipefill_core::units::{Bytes, Rate};
+use std::time::Duration;
 
 /// A window of exactly one BDP leaves the path idle whenever an ACK is late.
 const MARGIN: f64 = 1.25;
 /// A buffer's size is an `int` in the kernel, and `SO_SNDBUF` and `SO_RCVBUF` are doubled (socket(7)).
 const BUFFER_MAX: u64 = i32::MAX as u64;
 const REQUEST_MAX: u64 = BUFFER_MAX / 2;
+/// So long a reader may have to wait for its CPU: a few slices of the scheduler.
+const READER_PAUSE: Duration = Duration::from_millis(10);
 
 impl Case<'_> {
     /// What has to be in flight to reach the target, of one stream.
@@ -35,7 +38,7 @@ impl Case<'_> {
             return self.nothing(Reason::ReceiveBufferIsLargest);
         }
         let reason = Reason::WindowNeeded { bytes: needed.get(), rate_bps: self.target_bps() };
-        self.proposed(changes, reason, self.predicted(self.reachable(needed), self.as_it_is()))
+        self.proposed(changes, reason, self.forecast(self.reachable(needed), self.as_it_is()))
     }
 
     /// The target, less where a buffer cannot be as large as it needs.
@@ -80,6 +83,25 @@ impl Case<'_> {
         changes
     }
 
+    /// A buffer for all that comes while a reader is not woken. The kernel doubles a request, which leaves room for what a datagram costs beside its
+    /// payload.
+    pub(super) fn larger_datagram_buffer(&self) -> Advice {
+        let JudgedFlow { plan, flow, goodput_bps, .. } = self.judged;
+        let offered = flow.bitrate.filter(|_| plan.is_some());
+        let Some((asked, offered)) = flow.rcvbuf.zip(offered) else {
+            return self.nothing(Reason::ReaderOverflows);
+        };
+        let wanted = offered.bytes_in(READER_PAUSE).get().min(REQUEST_MAX);
+        if wanted <= asked.get() {
+            return self.nothing(Reason::ReaderOverflows);
+        }
+        let change = self.of_flow(Target::Receiver, Setting::Rcvbuf(wanted), "rcvbuf");
+        let all_bps = offered.bps().saturating_mul(u64::from(flow.parallel));
+        let room_bps = self.judged.room_bps.map_or(all_bps, rounded);
+        let forecast = self.at(all_bps.min(room_bps).max(*goodput_bps));
+        self.proposed(vec![change], Reason::ReaderOverflows, Some(forecast))
+    }
+
     /// A longer transfer only shows the next limit where a buffer is too small for the path.
     pub(super) fn buffers_behind(&self) -> Vec<Change> {
         let JudgedFlow { plan, flow, .. } = self.judged;
@@ -94,8 +116,8 @@ impl Case<'_> {
         let Some(change) = self.send_buffer(needed) else {
             return self.nothing(Reason::SendBufferIsLargest);
         };
-        let predicted = self.predicted(self.target_bps(), self.as_it_is());
-        self.proposed(vec![change], Reason::FlightNeeded { bytes: needed.get() }, predicted)
+        let forecast = self.forecast(self.target_bps(), self.as_it_is());
+        self.proposed(vec![change], Reason::FlightNeeded { bytes: needed.get() }, forecast)
     }
 
     /// The change that lets the send buffer hold `needed`; `None` where it can.

@@ -69,22 +69,25 @@ impl Connections {
     /// that carried nothing here, or is not here, the other end is asked too.
     pub fn ask_senders(&mut self, peer: &Self) {
         for sender in peer.connections.iter().filter(|other| other.direction == Some(Direction::Forward)) {
-            let mut own = self
-                .connections
-                .iter_mut()
-                .filter(|finding| (&finding.local, &finding.remote) == (&sender.remote, &sender.local))
-                .peekable();
-            let is_silent = own.peek().is_none_or(|finding| finding.rate_bps.unwrap_or(0) == 0);
-            match own.find(|finding| finding.direction == Some(Direction::Reverse)) {
-                Some(finding) => finding.take_from_sender(sender.clone()),
-                None if is_silent && sender.verdict.limited_by.is_some() => {
-                    let (local, remote) = (sender.remote.clone(), sender.local.clone());
-                    let direction = Some(Direction::Reverse);
-                    let mut finding = ConnectionFinding { local, remote, direction, ..Default::default() };
-                    finding.take_from_sender(sender.clone());
-                    self.connections.push(finding);
-                }
-                None => {}
+            let is_its = |finding: &ConnectionFinding| {
+                (&finding.local, &finding.remote) == (&sender.remote, &sender.local)
+            };
+            let own = self.connections.iter().position(is_its);
+            let receives = |finding: &ConnectionFinding| {
+                is_its(finding) && finding.direction == Some(Direction::Reverse)
+            };
+            if let Some(finding) = self.connections.iter_mut().find(|finding| receives(finding)) {
+                finding.take_from_sender(sender.clone());
+                continue;
+            }
+            let is_silent = own.is_none_or(|own| self.connections[own].rate_bps.unwrap_or(0) == 0);
+            if is_silent && sender.verdict.limited_by.is_some() {
+                let (local, remote) = (sender.remote.clone(), sender.local.clone());
+                let direction = Some(Direction::Reverse);
+                let mut finding = ConnectionFinding { local, remote, direction, ..Default::default() };
+                finding.take_from_sender(sender.clone());
+                // It tells more than an end that waits.
+                self.connections.insert(own.unwrap_or(self.connections.len()), finding);
             }
         }
     }

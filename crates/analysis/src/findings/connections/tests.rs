@@ -173,6 +173,23 @@ fn data_that_nothing_acknowledges_is_not_idle() {
     assert!(!matches!(found.verdict.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
 }
 
+/// A server that sent its headers before it was seen: they were acknowledged, and no full segment was.
+#[test]
+fn a_small_segment_that_arrived_before_the_first_sample_shows_a_black_hole() {
+    let silent = |acked| {
+        stalled(move |_, info| {
+            (info.rwnd_bytes, info.unacked_bytes) = (Some(1_000_000), 20 * MSS);
+            (info.lost_segments, info.backoff) = (Some(20), Some(4));
+            info.bytes_acked = Some(acked);
+        })
+        .verdict
+        .cause
+    };
+    assert_eq!(silent(207), Some(Cause::Mtu));
+    assert_eq!(silent(1), Some(Cause::Silence), "its SYN");
+    assert_eq!(silent(1_000_000), Some(Cause::Silence), "it has carried full segments");
+}
+
 /// The kernel counts a FIN as a byte.
 #[test]
 fn a_fin_that_came_is_no_payload() {
@@ -213,7 +230,11 @@ fn the_far_end_is_asked_of_a_connection_that_carried_nothing_here() {
         near.connections.iter().map(limit).collect::<Vec<_>>()
     };
     let own = (Some(Direction::Forward), None);
-    assert_eq!(seen(0), [own, (Some(Direction::Reverse), Some(LimitedBy::Path))]);
+    assert_eq!(
+        seen(0),
+        [(Some(Direction::Reverse), Some(LimitedBy::Path)), own],
+        "what tells more comes first"
+    );
     assert_eq!(seen(1_000), [own], "it carried something: that is what the command did");
 }
 
