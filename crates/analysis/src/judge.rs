@@ -9,6 +9,7 @@ mod buffer_causes;
 mod conditions;
 mod confidence;
 mod cwnd_causes;
+mod datagram_figures;
 mod decision;
 mod figures;
 mod flow_ledger;
@@ -27,6 +28,7 @@ mod witness;
 
 pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
+pub use datagram_figures::DatagramFigures;
 pub use flow_ledger::FlowLedger;
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
@@ -207,6 +209,9 @@ pub struct Figures {
     /// The same of waiting for a CPU.
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
+    /// Of datagrams on an emulated path that has counted the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramFigures>,
 }
 
 impl Diagnosis {

@@ -6,6 +6,7 @@
 mod capture_flows;
 mod capture_reading;
 mod capture_udp;
+mod datagrams;
 mod ending;
 mod exact;
 mod filter;
@@ -19,6 +20,7 @@ mod watcher;
 
 pub use capture_flows::judge_capture;
 pub use capture_reading::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
+pub use datagrams::{DatagramWatcher, FoundDatagrams};
 pub use filter::Filter;
 pub use record::keep_connections;
 pub use watcher::{EmulatedPath, WatchRequest, Watcher, carried};

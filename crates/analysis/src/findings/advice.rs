@@ -5,6 +5,7 @@
 //! and loss are given and never changed; its queue may be.
 
 mod application;
+mod datagrams;
 mod keys;
 mod latency;
 mod observed_buffers;
@@ -55,7 +56,7 @@ struct Case<'a> {
 impl Case<'_> {
     fn for_throughput(&self) -> Vec<Advice> {
         let found = match self.judged.diagnosis.limited_by {
-            LimitedBy::Path => vec![self.for_the_path()],
+            LimitedBy::Path => self.for_the_path(),
             LimitedBy::Rwnd if self.judged.is_observed() => vec![self.wider_seen_window()],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
             LimitedBy::Sndbuf if self.judged.is_observed() => vec![self.larger_seen_send_buffer()],
@@ -63,7 +64,7 @@ impl Case<'_> {
             LimitedBy::Cwnd => self.larger_cwnd(),
             LimitedBy::Pacing => vec![self.faster_pacing()],
             LimitedBy::App => self.for_the_application(),
-            LimitedBy::Receiver => vec![self.nothing(self.of_the_receiver())],
+            LimitedBy::Receiver => vec![self.for_the_receiver()],
             LimitedBy::Cpu => vec![self.nothing(self.of_the_cpu())],
             LimitedBy::Testbed => vec![self.testbed()],
             LimitedBy::Unknown => vec![self.nothing(Reason::LimitIsUnknown)],
@@ -122,15 +123,18 @@ impl Case<'_> {
         }
     }
 
-    fn for_the_path(&self) -> Advice {
-        match self.judged.diagnosis.cause {
+    fn for_the_path(&self) -> Vec<Advice> {
+        let is_of_datagrams = self.judged.diagnosis.figures.datagrams.is_some();
+        vec![match self.judged.diagnosis.cause {
+            Some(Cause::Bursts) => return self.without_bursts(),
+            Some(Cause::Shared) if is_of_datagrams => self.nothing(Reason::OthersFillTheQueue),
             Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
             Some(Cause::Mtu) => {
                 let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
                 self.proposed(vec![probing], Reason::LinkDropsLargePackets, None)
             }
             _ => self.nothing(self.of_the_path()),
-        }
+        }]
     }
 
     /// Why no change of an end helps where the path is the limit. Without a window, what the path loses by itself limits too.
@@ -141,10 +145,10 @@ impl Case<'_> {
         }
     }
 
-    fn of_the_receiver(&self) -> Reason {
+    fn for_the_receiver(&self) -> Advice {
         match self.judged.flow.protocol {
-            Protocol::Udp => Reason::ReaderOverflows,
-            _ => Reason::ReaderIsSlow,
+            Protocol::Udp => self.for_the_receiver_of_datagrams(),
+            _ => self.nothing(Reason::ReaderIsSlow),
         }
     }
 

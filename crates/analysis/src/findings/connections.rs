@@ -10,6 +10,7 @@ mod finding;
 mod handshake;
 mod host_test;
 mod joined;
+mod path_datagrams;
 mod second_capture;
 mod test_warnings;
 mod unplanned;
@@ -27,6 +28,7 @@ pub use joined::{
     BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
     OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
+pub use path_datagrams::{DatagramReport, PathDatagrams};
 pub use test_warnings::{
     ClockSet, Contradiction, ContradictionKind, CountUnit, InvalidEnd, OtherTests, TestEnd,
 };

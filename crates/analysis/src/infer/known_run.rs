@@ -26,6 +26,8 @@ pub struct KnownRun<'a> {
     pub(crate) writes_all: bool,
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
     pub(crate) limits: [Option<BufferLimits>; 2],
+    /// Whether its datagrams are those of QUIC.
+    pub(crate) is_quic: bool,
     /// Of the hosts: that of forward data's sender, that of its receiver.
     pub(crate) congestion_controls: [&'a str; 2],
 }
@@ -48,6 +50,7 @@ impl<'a> KnownRun<'a> {
             host_rate: manifest.environment.host_rate(),
             writes_all: observed.is_some_and(|observed| observed.writes_all),
             limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
+            is_quic: observed.is_some_and(|observed| observed.quic.is_some()),
             congestion_controls: [&spec.sender, &spec.receiver].map(|host| host.congestion_control.as_str()),
         }
     }
