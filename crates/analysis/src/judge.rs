@@ -9,6 +9,7 @@ mod buffer_causes;
 mod conditions;
 mod confidence;
 mod cwnd_causes;
+mod datagram_figures;
 mod decision;
 mod figures;
 mod flow_ledger;
@@ -27,6 +28,7 @@ mod witness;
 
 pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
+pub use datagram_figures::DatagramFigures;
 pub use flow_ledger::FlowLedger;
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
@@ -225,6 +227,9 @@ pub struct Figures {
     /// What the CPU quota that ran out did, in the time that it held. `None` where none did.
     #[serde(default)]
     pub quota: Option<QuotaFigures>,
+    /// Of datagrams on an emulated path that has counted the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramFigures>,
 }
 
 /// What a CPU quota did to the cgroup of one end's process.

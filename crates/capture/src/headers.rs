@@ -38,6 +38,18 @@ pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
     }
 }
 
+/// The UDP datagram of a packet.
+///
+/// # Errors
+/// The kind of what else it is.
+pub fn datagram<'a>(packet: &Packet<'a>) -> Result<Datagram<'a>, Other> {
+    let (ip, from) = link::ip(packet.link, packet.bytes)?;
+    match tunnel::innermost(ip, packet.original_length.saturating_sub(from as u32))? {
+        (ip::UDP, carried) => Datagram::read(packet, &carried),
+        (protocol, _) => Err(Other::of_protocol(protocol)),
+    }
+}
+
 /// What a packet has in place of a TCP segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Else<'a> {

@@ -7,7 +7,7 @@ mod quic;
 mod rtp;
 
 pub use flow::{GAP_NS, UdpFlow};
-pub use quic::{Quic, QuicVersion};
+pub use quic::{Quic, QuicVersion, quic_version};
 pub use rtp::RtpStream;
 
 use crate::headers::{Datagram, Endpoint};

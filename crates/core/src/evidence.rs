@@ -328,6 +328,12 @@ pub struct Datagrams {
     pub testbed_drops: Option<f64>,
     /// Drops by the receiver's socket, likewise.
     pub socket_drops: Option<f64>,
+    /// What the flow offers, frames from its first datagram to its last, over the path's rate; absent where either is not known.
+    pub offered_of_rate: Option<f64>,
+    /// Whether it is QUIC: a congestion control decides what is offered.
+    pub is_quic: bool,
+    /// The queue that its longest burst needs, were it alone, over the path's; absent where either is not known.
+    pub burst_of_queue: Option<f64>,
 }
 
 impl Evidence {

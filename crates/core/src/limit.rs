@@ -138,6 +138,8 @@ words! {
         Mtu = "mtu",
         /// path: data is outstanding, and nothing comes back.
         Silence = "silence",
+        /// path: bursts of datagrams overflow its queue, although their mean rate is below the bottleneck's.
+        Bursts = "bursts",
         /// pacing: BBR's own estimate.
         Bbr = "bbr",
         /// cpu: a thread computes all the time.
@@ -184,7 +186,7 @@ impl LimitedBy {
                 Cause::Ecn,
                 Cause::Timeout,
             ],
-            Self::Path => &[Cause::Full, Cause::Shared, Cause::Mtu, Cause::Silence],
+            Self::Path => &[Cause::Full, Cause::Shared, Cause::Mtu, Cause::Silence, Cause::Bursts],
             Self::Pacing => &[Cause::Program, Cause::Bbr],
             Self::Cpu => &[Cause::Busy, Cause::Waiting, Cause::Quota],
             Self::Receiver | Self::Testbed | Self::Unknown => &[],

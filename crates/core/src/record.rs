@@ -6,6 +6,7 @@
 
 mod columns;
 mod congestion;
+mod datagrams;
 mod evidence;
 mod expected;
 mod files;
@@ -15,6 +16,7 @@ mod subject;
 
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
+pub use datagrams::DatagramSample;
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
@@ -142,6 +144,9 @@ pub struct StreamSummary {
     /// TCP, of a capture: what its packets show at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketSample>,
+    /// UDP, on the path of `pipefill exec`: what the path and the receiving socket counted in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramSample>,
     /// TCP: time in each congestion state from start to stop; null where it was only sampled.
     #[serde(default)]
     pub ca_state_us: Option<CaStateTimes>,
@@ -576,6 +581,20 @@ const PACKET_GAPS: Gaps = Gaps {
     texts: &["ca_state"],
 };
 
+/// Of a flow of datagrams: a path without a rate has no bursts, and a socket may not be found.
+const DATAGRAM_GAPS: Gaps = Gaps {
+    numbers: &[
+        "burst_packets",
+        "burst_bytes",
+        "needed_queue_packets",
+        "needed_queue_bytes",
+        "socket_drops",
+        "unread_bytes",
+        "rcvbuf_bytes",
+    ],
+    texts: &[],
+};
+
 rows! {
     TcpSample is Tcp of "tcp" with TCP_GAPS, read by tcp_sample;
     DeliverySample is Delivery of "delivery" with Gaps::NONE;
@@ -585,6 +604,7 @@ rows! {
     CpuSample is Cpu of "cpu" with Gaps::NONE;
     Retransmit is Retransmit of "retransmits" with Gaps::NONE;
     PacketSample is Packets of "packets" with PACKET_GAPS;
+    DatagramSample is Datagrams of "datagrams" with DATAGRAM_GAPS;
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].
@@ -611,6 +631,9 @@ pub struct RunRecord {
     /// `packets.jsonl.zst`; not written where nothing was captured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<PacketSample>,
+    /// `datagrams.jsonl.zst`; not written where no flow of datagrams was counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub datagrams: Vec<DatagramSample>,
 }
 
 impl RunRecord {

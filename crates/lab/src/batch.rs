@@ -4,6 +4,7 @@
 
 use crate::frame::{Frame, mark};
 use crate::sys::packet::Outgoing;
+use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use pipefill_link::IpPacket;
 use std::rc::Rc;
@@ -32,6 +33,21 @@ impl IpPacket for Segment {
 
     fn has_df(&self) -> bool {
         self.frame.has_df()
+    }
+
+    fn dropped(&self, reason: DropReason) {
+        if let Some(counted) = self.frame.counted() {
+            counted.dropped(reason);
+        }
+    }
+}
+
+impl Segment {
+    /// The path has let it through.
+    pub(crate) fn note_delivery(&self) {
+        if let Some(counted) = self.frame.counted() {
+            counted.delivered();
+        }
     }
 }
 

@@ -21,6 +21,63 @@ pub(crate) fn nstat(namespace: &Namespace) -> io::Result<Snapshot> {
     })
 }
 
+/// What a namespace counts of UDP: a table that stays that of the namespace.
+#[derive(Debug)]
+pub struct UdpCounters {
+    tables: Vec<File>,
+    before: Snapshot,
+}
+
+impl UdpCounters {
+    /// Of the namespace in `netns`, from now on.
+    ///
+    /// # Errors
+    /// There is no such file, or entering the namespace is not permitted.
+    pub fn open(netns: &Path) -> io::Result<Self> {
+        let open = || ["snmp", "snmp6"].map(|table| File::open(format!("/proc/thread-self/net/{table}")));
+        // A kernel without IPv6 has no second table.
+        let tables = Namespace::open(netns)?.enter(|| Ok(open()))?.into_iter().flatten().collect();
+        let counters = Self { tables, before: Snapshot::new() };
+        let before = counters.now();
+        Ok(Self { before, ..counters })
+    }
+
+    /// Each that has moved or was not 0, at `place`: `UdpInDatagrams`, `UdpNoPorts`, `UdpRcvbufErrors`, `Udp6RcvbufErrors`, …
+    pub fn so_far(&self, place: &str) -> Vec<Counter> {
+        pair(place, &self.before, &self.now())
+    }
+
+    /// Datagrams for which receiving sockets had no room since then (`RcvbufErrors` of IPv4 and IPv6).
+    pub fn receive_buffer_errors(&self) -> u64 {
+        let now = self.now();
+        let of = |counters: &Snapshot, name: &str| counters.get(name).copied().unwrap_or(0);
+        let names = ["UdpRcvbufErrors", "Udp6RcvbufErrors"];
+        names.iter().map(|name| of(&now, name).saturating_sub(of(&self.before, name))).sum()
+    }
+
+    fn now(&self) -> Snapshot {
+        let mut text = String::new();
+        let mut all = Snapshot::new();
+        for mut table in &self.tables {
+            text.clear();
+            if table.rewind().and_then(|()| table.read_to_string(&mut text)).is_ok() {
+                all.extend(parse_nstat(&text).into_iter().chain(parse_snmp6(&text)));
+            }
+        }
+        all.retain(|name, _| name.starts_with("Udp") && !name.starts_with("UdpLite"));
+        all
+    }
+}
+
+/// `/proc/net/snmp6`: a name and a value in each line. Those of other tables have no such lines.
+fn parse_snmp6(text: &str) -> Snapshot {
+    let lines = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once(char::is_whitespace)?;
+        Some((name.to_owned(), value.trim().parse().ok()?))
+    });
+    lines.collect()
+}
+
 /// How many TCP connections a namespace has opened: those that it asked for and those that it accepted, without the attempts that failed
 /// (RFC 4022: tcpActiveOpens, tcpPassiveOpens, tcpAttemptFails).
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
+use crate::datagrams::{DatagramFlows, DatagramTable};
 use crate::frame::Frame;
 use crate::icmp::packet_too_big;
 use crate::lateness::{LatenessMeter, StallLog};
@@ -44,6 +45,8 @@ const WAKE_UP: Duration = Duration::from_micros(60);
 const HAND_OVER: Duration = Duration::from_micros(3);
 /// How often the published state is refreshed.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
+/// How often what was counted of each flow of datagrams is.
+const PUBLISH_DATAGRAMS_EVERY: Duration = Duration::from_millis(10);
 /// How often a poll looks at the stop flag.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
@@ -56,6 +59,8 @@ pub(crate) struct PathState {
     /// The largest lateness of a release so far.
     pub(crate) latest: Duration,
     pub(crate) backlog: Vec<Backlog>,
+    /// Nothing where the forwarder does not count them.
+    pub(crate) datagrams: DatagramFlows,
 }
 
 /// What a forwarder reports at its end.
@@ -105,6 +110,7 @@ pub(crate) struct Forwarder<'a> {
     output: &'a PacketSocket,
     state: &'a Mutex<PathState>,
     stop: &'a AtomicBool,
+    counts_datagrams: bool,
 }
 
 impl<'a> Forwarder<'a> {
@@ -136,7 +142,13 @@ impl<'a> Forwarder<'a> {
             output,
             state,
             stop,
+            counts_datagrams: false,
         }
+    }
+
+    /// The same, which counts each flow of datagrams. Of packets whose payload is kept.
+    pub(crate) const fn counting_datagrams(self) -> Self {
+        Self { counts_datagrams: true, ..self }
     }
 
     /// Carries packets until `stop` is set.
@@ -154,6 +166,7 @@ impl<'a> Forwarder<'a> {
             flow.wait()?;
         }
         flow.publish_now();
+        flow.publish_datagrams();
         Ok(ForwarderReport {
             lateness: flow.lateness.summary(),
             stalls: flow.stalls.into_stalls(),
@@ -188,6 +201,8 @@ struct Flow<'a> {
     /// When packets last left.
     released: Time,
     published: Time,
+    datagrams: Option<DatagramTable>,
+    datagrams_published: Time,
     batch: Batch,
 }
 
@@ -212,6 +227,8 @@ impl<'a> Flow<'a> {
             lead: Duration::ZERO,
             released: Time::ZERO,
             published: Time::ZERO,
+            datagrams: forwarder.counts_datagrams.then(|| DatagramTable::new(forwarder.spec)),
+            datagrams_published: Time::ZERO,
             batch: Batch::new(forwarder.has_gro),
         })
     }
@@ -221,11 +238,13 @@ impl<'a> Flow<'a> {
         let clock = self.forwarder.clock;
         let offset = clock.realtime_offset();
         let (path, advanced, next_gso_id) = (&mut self.path, self.advanced, &mut self.next_gso_id);
+        let datagrams = &mut self.datagrams;
         while self.packets.next(|received| {
             let stamped = Time::from_nanos(received.realtime_ns.saturating_sub(offset));
             // Not before what the path has seen, and not in the future, should the wall clock have been stepped.
             let arrival = stamped.min(clock.now()).max(advanced);
-            let frame = Rc::new(Frame::new(received));
+            let counted = datagrams.as_mut().and_then(|table| table.take(arrival, received.bytes()));
+            let frame = Rc::new(Frame::new(received).counted_by(counted));
             for index in 0..frame.segments() {
                 let bytes = frame.segment_len(index);
                 let payload = Segment { frame: Rc::clone(&frame), index, is_marked: false };
@@ -254,6 +273,7 @@ impl<'a> Flow<'a> {
     fn release(&mut self) {
         let mut now = self.forwarder.clock.now().after(std::mem::take(&mut self.lead));
         while let Some(released) = self.path.take_due(now) {
+            released.packet.payload.note_delivery();
             self.batch.join(released.due, released.packet.payload);
             if self.batch.is_full() {
                 now = self.send();
@@ -320,6 +340,18 @@ impl<'a> Flow<'a> {
         if self.advanced.since(self.published) >= PUBLISH_EVERY {
             self.publish_now();
         }
+        if self.advanced.since(self.datagrams_published) >= PUBLISH_DATAGRAMS_EVERY {
+            self.publish_datagrams();
+        }
+    }
+
+    fn publish_datagrams(&mut self) {
+        self.datagrams_published = self.advanced;
+        if let Some(table) = &self.datagrams
+            && let Ok(mut shown) = self.forwarder.state.lock()
+        {
+            shown.datagrams = table.counted();
+        }
     }
 
     fn publish_now(&mut self) {
@@ -329,6 +361,7 @@ impl<'a> Flow<'a> {
             counters: self.path.counters(),
             latest: self.latest,
             backlog: self.path.backlog().to_vec(),
+            datagrams: DatagramFlows::default(),
         };
         self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);
         if let Ok(mut shown) = self.forwarder.state.lock() {
@@ -338,6 +371,7 @@ impl<'a> Flow<'a> {
                 Begin::WithFirstPacket | Begin::Unknown => None,
             };
             state.begin = shown.begin;
+            state.datagrams = std::mem::take(&mut shown.datagrams);
             *shown = state;
             if let Some(begin) = begin.filter(|_| !self.is_begun) {
                 self.path.begin(begin);

@@ -3,6 +3,7 @@
 //! The path decides about every MTU segment; what survives of a super-packet, in one piece or in several, leaves as
 //! super-packets again. The header arithmetic follows `tcp_gso_segment()`, `inet_gso_segment()` and `ipv6_gso_segment()`.
 
+use crate::datagrams::CountedPacket;
 use crate::sys::buffers::Buffer;
 use crate::sys::packet::{Outgoing, SNAP};
 use crate::sys::received::{Packet, Received, VNET_LEN};
@@ -38,6 +39,8 @@ pub(crate) struct Frame {
     cut: Option<Cut>,
     /// The whole packet, where payload is kept.
     whole: Option<Rc<Buffer>>,
+    /// The flow of datagrams that counts it.
+    counted: Option<CountedPacket>,
 }
 
 /// `VIRTIO_NET_HDR_GSO_*`.
@@ -69,10 +72,7 @@ struct Cut {
 impl Frame {
     /// Copies the headers out of the ring's slot.
     pub(crate) fn new(received: Received<'_>) -> Self {
-        let bytes: &[u8] = match &received.packet {
-            Packet::Head(bytes) => bytes,
-            Packet::Whole(packet) => packet,
-        };
+        let bytes = received.bytes();
         let mut head = [0; SNAP];
         let head_len = bytes.len().min(SNAP);
         head[..head_len].copy_from_slice(&bytes[..head_len]);
@@ -82,7 +82,17 @@ impl Frame {
             Packet::Head(_) => None,
             Packet::Whole(packet) => Some(Rc::new(packet)),
         };
-        Self { vnet: received.vnet, head, head_len, len, cut, whole }
+        Self { vnet: received.vnet, head, head_len, len, cut, whole, counted: None }
+    }
+
+    /// The same, whose flow is told of what becomes of it.
+    pub(crate) fn counted_by(self, counted: Option<CountedPacket>) -> Self {
+        Self { counted, ..self }
+    }
+
+    /// The flow of datagrams that counts it.
+    pub(crate) const fn counted(&self) -> Option<&CountedPacket> {
+        self.counted.as_ref()
     }
 
     /// Number of MTU segments, at least 1.

@@ -10,6 +10,7 @@ mod clock;
 pub mod counters;
 mod cpu_use;
 mod data_path;
+mod datagrams;
 mod descriptors;
 mod environment;
 mod frame;

@@ -18,6 +18,7 @@ pub use crate::capture::Count;
 use crate::capture::{Subject, Tap};
 use crate::clock::RunClock;
 use crate::data_path::{Begin, Forwarder, ForwarderReport, PathState, ensure_memory};
+pub use crate::datagrams::{DatagramFlow, DatagramFlows};
 use crate::namespace::Namespace;
 use crate::offloads;
 use crate::privilege;
@@ -31,7 +32,7 @@ use nix::unistd::dup;
 use pipefill_core::cell::{CellSpec, Direction, Family};
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Counter, Instrument, Invalid, Lateness, Setting};
-use pipefill_core::units::Seed;
+use pipefill_core::units::{Seed, Time};
 use std::ffi::OsString;
 use std::io::{self, PipeWriter, Write};
 use std::net::IpAddr;
@@ -156,6 +157,14 @@ impl<'a> ProgramPath<'a> {
         self.topology.b.file()
     }
 
+    /// What the path has counted of each flow of datagrams by now, forward and reverse, and the path's time.
+    pub fn datagrams(&self) -> (Time, [DatagramFlows; 2]) {
+        let of = |state: &Mutex<PathState>| {
+            state.lock().map_or_else(|_| DatagramFlows::default(), |state| state.datagrams.clone())
+        };
+        (self.clock.now(), [of(&self.forward), of(&self.reverse)])
+    }
+
     /// Carries packets while `work` runs, and writes what each host sends and receives into `captures`: the sender's file, the receiver's.
     ///
     /// # Errors
@@ -231,7 +240,8 @@ impl<'a> ProgramPath<'a> {
     ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<ForwarderReport>>; 2]> {
         let start = |direction: Direction, state| {
             let forwarder =
-                Forwarder::between(middle, self.spec, direction, self.seed, self.clock, state, stop);
+                Forwarder::between(middle, self.spec, direction, self.seed, self.clock, state, stop)
+                    .counting_datagrams();
             start_thread(scope, direction.as_str(), move || forwarder.run())
         };
         Ok([start(Direction::Forward, &self.forward)?, start(Direction::Reverse, &self.reverse)?])

@@ -1,4 +1,4 @@
-//! The TCP sockets of a network namespace, as the kernel tells anybody who asks: sock_diag(7) over netlink, no privilege needed.
+//! The TCP and UDP sockets of a network namespace, as the kernel tells anybody who asks: sock_diag(7) over netlink, no privilege needed.
 //!
 //! `struct inet_diag_req_v2`, `inet_diag_msg` and its attributes are those of `include/uapi/linux/inet_diag.h`. Every function acts on
 //! the namespace in which [`SockDiag::connect`] was called.
@@ -79,6 +79,27 @@ pub struct Memory {
     pub sndbuf: u32,
     /// `sk_wmem_queued`.
     pub wmem_queued: u32,
+    /// `sk_drops`: what arrived and was dropped, packets; 0 where the kernel does not tell.
+    pub drops: u32,
+}
+
+/// A UDP socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UdpSocket {
+    /// Number that the kernel gives a socket once.
+    pub cookie: u64,
+    /// This host's address, unspecified where it takes datagrams to any, and port.
+    pub local: SocketAddr,
+    /// The peer's, where it is connected; else port 0.
+    pub remote: SocketAddr,
+    /// Inode of the socket's file; 0 where no process has it open.
+    pub inode: u32,
+    /// `udp_rqueue_get()`: memory of what was received and not read, bytes.
+    pub receive_queue: u32,
+    /// `sk_wmem_alloc_get()`: memory of what was sent and has not left the host, bytes.
+    pub send_queue: u32,
+    /// Its memory.
+    pub memory: Option<Memory>,
 }
 
 /// What a look at all sockets was like.
@@ -120,7 +141,23 @@ impl SockDiag {
     pub fn dump(&mut self, states: u32, mut each: impl FnMut(&Seen<'_>)) -> io::Result<Dump> {
         let mut all = Dump::default();
         for family in [libc::AF_INET, libc::AF_INET6] {
-            self.dump_family(family as u8, states, &mut all, &mut each)?;
+            let asked = Asked { family: family as u8, protocol: libc::IPPROTO_TCP as u8, states };
+            let mut take = |message: &[u8]| socket(message).map(|seen| each(&seen)).is_some();
+            self.dump_family(asked, &mut all, &mut take)?;
+        }
+        Ok(all)
+    }
+
+    /// Tells `each` every UDP socket of IPv4 or IPv6, connected or not.
+    ///
+    /// # Errors
+    /// The kernel refuses (`CONFIG_INET_UDP_DIAG`), or does not answer.
+    pub fn dump_udp(&mut self, mut each: impl FnMut(&UdpSocket)) -> io::Result<Dump> {
+        let mut all = Dump::default();
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let asked = Asked { family: family as u8, protocol: libc::IPPROTO_UDP as u8, states: u32::MAX };
+            let mut take = |message: &[u8]| udp_socket(message).map(|seen| each(&seen)).is_some();
+            self.dump_family(asked, &mut all, &mut take)?;
         }
         Ok(all)
     }
@@ -151,7 +188,8 @@ impl SockDiag {
     /// Takes the answer to a request for one socket.
     fn answer(&mut self, each: &mut impl FnMut(&Seen<'_>)) -> io::Result<()> {
         let length = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
-        match read(&self.buffer[..length], self.sequence, &mut Dump::default(), each) {
+        let mut take = |message: &[u8]| socket(message).map(|seen| each(&seen)).is_some();
+        match read(&self.buffer[..length], self.sequence, &mut Dump::default(), &mut take) {
             Err(error) if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESTALE)) => Err(error),
             _ => Ok(()),
         }
@@ -159,27 +197,34 @@ impl SockDiag {
 
     fn dump_family(
         &mut self,
-        family: u8,
-        states: u32,
+        asked: Asked,
         all: &mut Dump,
-        each: &mut impl FnMut(&Seen<'_>),
+        take: &mut impl FnMut(&[u8]) -> bool,
     ) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
-        self.socket.send(&request(family, states, self.sequence), 0)?;
+        self.socket.send(&request(asked, self.sequence), 0)?;
         loop {
             let length = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_TRUNC)?;
             if length > self.buffer.len() {
                 return Err(io::Error::other("a netlink message is longer than its buffer"));
             }
-            if read(&self.buffer[..length], self.sequence, all, each)? {
+            if read(&self.buffer[..length], self.sequence, all, take)? {
                 return Ok(());
             }
         }
     }
 }
 
-/// A request for all sockets of `family`, as bytes.
-fn request(family: u8, states: u32, sequence: u32) -> [u8; HEADER + REQUEST] {
+/// Which sockets a request is for; states are a bit each.
+#[derive(Clone, Copy)]
+struct Asked {
+    family: u8,
+    protocol: u8,
+    states: u32,
+}
+
+/// A request for all sockets that are `asked` for, as bytes.
+fn request(asked: Asked, sequence: u32) -> [u8; HEADER + REQUEST] {
     let mut bytes = [0; HEADER + REQUEST];
     let mut message = NetlinkBuffer::new(&mut bytes[..]);
     message.set_length((HEADER + REQUEST) as u32);
@@ -187,17 +232,18 @@ fn request(family: u8, states: u32, sequence: u32) -> [u8; HEADER + REQUEST] {
     message.set_flags(NLM_F_REQUEST | NLM_F_DUMP);
     message.set_sequence_number(sequence);
     let body = message.payload_mut();
-    body[0] = family;
-    body[1] = libc::IPPROTO_TCP as u8;
+    body[0] = asked.family;
+    body[1] = asked.protocol;
     body[2] = EXTENSIONS;
-    body[4..8].copy_from_slice(&states.to_ne_bytes());
+    body[4..8].copy_from_slice(&asked.states.to_ne_bytes());
     bytes
 }
 
 /// A request for one socket. An IPv4 connection of an IPv6 socket is asked for with mapped addresses, as it was told.
 fn request_one(cookie: u64, local: SocketAddr, remote: SocketAddr, sequence: u32) -> [u8; HEADER + REQUEST] {
     let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let mut bytes = request(family as u8, u32::MAX, sequence);
+    let asked = Asked { family: family as u8, protocol: libc::IPPROTO_TCP as u8, states: u32::MAX };
+    let mut bytes = request(asked, sequence);
     let mut message = NetlinkBuffer::new(&mut bytes[..]);
     message.set_flags(NLM_F_REQUEST);
     let id = &mut message.payload_mut()[8..];
@@ -213,12 +259,12 @@ fn request_one(cookie: u64, local: SocketAddr, remote: SocketAddr, sequence: u32
     bytes
 }
 
-/// Reads the messages of one datagram. True once the dump is done.
+/// Reads the messages of one datagram; `take` says whether one makes sense. True once the dump is done.
 fn read(
     mut bytes: &[u8],
     sequence: u32,
     all: &mut Dump,
-    each: &mut impl FnMut(&Seen<'_>),
+    take: &mut impl FnMut(&[u8]) -> bool,
 ) -> io::Result<bool> {
     while bytes.len() >= HEADER {
         let Ok(message) = NetlinkBuffer::new_checked(bytes) else {
@@ -232,13 +278,7 @@ fn read(
             _ if message.sequence_number() != sequence => {}
             DONE => return Ok(true),
             ERROR => return refused(message.payload()),
-            BY_FAMILY => match socket(message.payload()) {
-                Some(seen) => {
-                    all.sockets += 1;
-                    each(&seen);
-                }
-                None => all.malformed += 1,
-            },
+            BY_FAMILY if take(message.payload()) => all.sockets += 1,
             _ => all.malformed += 1,
         }
         // Messages begin at multiples of four.
@@ -291,6 +331,13 @@ pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
     Some(seen)
 }
 
+/// The same of a UDP socket.
+fn udp_socket(bytes: &[u8]) -> Option<UdpSocket> {
+    let Seen { cookie, local, remote, inode, memory, .. } = socket(bytes)?;
+    let (receive_queue, send_queue) = (u32_at(bytes, 56)?, u32_at(bytes, 60)?);
+    Some(UdpSocket { cookie, local, remote, inode, receive_queue, send_queue, memory })
+}
+
 /// Kinds and values of `struct nlattr`, up to the first one that is none. Own code: with ten of them for each of thousands of sockets, the
 /// iterator of netlink-packet-core took half of what a look costs outside of the kernel.
 fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
@@ -313,6 +360,8 @@ fn memory(value: &[u8]) -> Option<Memory> {
         rcvbuf: u32_at(value, 4)?,
         sndbuf: u32_at(value, 12)?,
         wmem_queued: u32_at(value, 20)?,
+        // Since Linux 4.12.
+        drops: u32_at(value, 32).unwrap_or(0),
     })
 }
 
@@ -326,7 +375,7 @@ mod tests {
     use pipefill_core::tcp_info;
     use proptest::prelude::*;
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{self, TcpListener, TcpStream};
 
     #[test]
     fn a_connection_of_our_own_is_seen_with_what_it_sent() {
@@ -357,13 +406,35 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_udp_socket_that_nobody_reads_shows_its_queue_and_its_drops() {
+        let ours = net::UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let unread = net::UdpSocket::bind("0.0.0.0:0").expect("binds");
+        let port = unread.local_addr().expect("an address").port();
+        setsockopt(&unread, sockopt::RcvBuf, &4_096).expect("a small buffer");
+        (0..100).for_each(|_| {
+            ours.send_to(&[0; 1_000], ("127.0.0.1", port)).expect("sends");
+        });
+        let mut found = Vec::new();
+        let mut diag = SockDiag::connect().expect("sock_diag");
+        let dump = diag.dump_udp(|socket| found.extend((socket.local.port() == port).then_some(*socket)));
+        assert_eq!(dump.expect("a dump").malformed, 0);
+        let [socket] = found[..] else { panic!("{found:?}") };
+        let memory = socket.memory.expect("its memory");
+        assert!(socket.local.ip().is_unspecified() && socket.remote.port() == 0, "{socket:?}");
+        assert!(memory.drops > 80 && memory.drops < 100, "{socket:?}");
+        assert!(socket.receive_queue > 0 && memory.rmem_alloc > 0 && memory.rcvbuf >= 4_096, "{socket:?}");
+        assert!(socket.inode > 0 && socket.cookie > 0, "{socket:?}");
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_it_fail(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let _seen = socket(&bytes);
             let mut all = Dump::default();
-            let _done = read(&bytes, 0, &mut all, &mut |seen| {
-                let _decoded = tcp_info::decode(seen.info);
+            let _udp = udp_socket(&bytes);
+            let _done = read(&bytes, 0, &mut all, &mut |message: &[u8]| {
+                socket(message).is_some_and(|seen| tcp_info::decode(seen.info).is_some())
             });
         }
     }

@@ -1,5 +1,7 @@
 //! What a direction of a path has done so far.
 
+use crate::ip_packet::IpPacket;
+use crate::packet::Packet;
 use pipefill_core::cell::{Direction, DirectionSpec};
 use pipefill_core::record::{Counter, DropReason, Element, PathCount};
 use std::ops::{AddAssign, SubAssign};
@@ -114,8 +116,10 @@ impl Counters {
         records
     }
 
-    pub(crate) fn drop_one(&mut self, reason: DropReason, bytes: u32) {
-        self.dropped[reason as usize] += Count::one(bytes);
+    /// Counts a packet that is dropped, and tells its driver.
+    pub(crate) fn drop_packet<T: IpPacket>(&mut self, reason: DropReason, packet: &Packet<T>) {
+        self.dropped[reason as usize] += Count::one(packet.bytes);
+        packet.payload.dropped(reason);
     }
 }
 

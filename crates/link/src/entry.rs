@@ -103,21 +103,21 @@ impl<T: IpPacket> Entry<T> {
     /// Decides about a packet that comes at `now`; drops and marks are counted.
     pub(crate) fn admit(&mut self, now: Time, packet: &mut Packet<T>, counters: &mut Counters) -> Fate {
         if self.loses(packet.gso_id) {
-            counters.drop_one(DropReason::RandomLoss, packet.bytes);
+            counters.drop_packet(DropReason::RandomLoss, packet);
             return Fate::Dropped;
         }
         if let Some(inner) = &self.inner_mtu
             && packet.bytes > u32::from(inner.mtu) + ETHERNET
             && packet.payload.has_df()
         {
-            counters.drop_one(DropReason::ExceedsMtu, packet.bytes);
+            counters.drop_packet(DropReason::ExceedsMtu, packet);
             if inner.pmtud == Pmtud::Icmp {
                 self.unreported.push(packet.clone());
             }
             return Fate::Dropped;
         }
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, packet.bytes)) {
-            counters.drop_one(DropReason::Policed, packet.bytes);
+            counters.drop_packet(DropReason::Policed, packet);
             return Fate::Dropped;
         }
         if let Some(mark) = &mut self.mark

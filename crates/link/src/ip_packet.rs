@@ -1,4 +1,6 @@
-//! What the path reads and changes of an IP header.
+//! What the path reads and changes of an IP header, and what it tells the packet's driver.
+
+use pipefill_core::record::DropReason;
 
 /// What a driver attaches to a packet, as far as it has an IP header. A bare number, as tests and benches attach it, has none.
 pub trait IpPacket: Clone {
@@ -14,6 +16,9 @@ pub trait IpPacket: Clone {
     fn has_df(&self) -> bool {
         false
     }
+
+    /// The path drops it for `reason`: a driver that counts the packets of each flow does so here.
+    fn dropped(&self, _reason: DropReason) {}
 }
 
 impl IpPacket for u32 {}

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bottleneck;
+mod burst;
 mod counters;
 mod delay;
 mod duplicate;
@@ -26,6 +27,7 @@ mod stages;
 mod token_bucket;
 
 pub use bottleneck::{Bottleneck, FedBy};
+pub use burst::BurstMeter;
 pub use counters::{Backlog, Count, Counters};
 pub use delay::Delay;
 pub use duplicate::Duplicate;

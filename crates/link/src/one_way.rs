@@ -126,7 +126,7 @@ impl<T: IpPacket> OneWay<T> {
 
     fn admit(&mut self, now: Time, packet: Packet<T>) {
         if let Err(Dropped { reason, packet }) = self.stages.offer(now, packet) {
-            self.counters.drop_one(reason, packet.bytes);
+            self.counters.drop_packet(reason, &packet);
         }
     }
 }

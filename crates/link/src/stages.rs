@@ -6,6 +6,7 @@ use crate::bottleneck::{Bottleneck, FedBy};
 use crate::counters::{Backlog, Count, Counters};
 use crate::delay::Delay;
 use crate::element::{Element, hand_over};
+use crate::ip_packet::IpPacket;
 use crate::packet::{Dropped, Packet, Released};
 use pipefill_core::cell::DirectionSpec;
 use pipefill_core::record::{self, DropReason};
@@ -21,8 +22,9 @@ pub(crate) enum Stages<T> {
     DelayThenBottleneck(Delay<T>, Bottleneck<T>),
 }
 
-impl<T> Stages<T> {
-    /// Behind a delay the bottleneck is fed by `fed_by`. A direction without delay and rate has a delay element of zero, which holds a packet until the driver takes it.
+impl<T: IpPacket> Stages<T> {
+    /// Behind a delay the bottleneck is fed by `fed_by`. A direction without delay and rate has a delay element of zero, which holds a packet
+    /// until the driver takes it.
     pub(crate) fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed, fed_by: FedBy) -> Self {
         let delay = || Delay::new(spec, rtt, name, seed);
         match &spec.bottleneck {
@@ -59,7 +61,7 @@ impl<T> Stages<T> {
             && delay.is_due(now)
         {
             hand_over(delay, bottleneck, now, |Dropped { reason, packet }| {
-                counters.drop_one(reason, packet.bytes);
+                counters.drop_packet(reason, &packet);
             });
         }
     }

@@ -7,6 +7,7 @@ mod capture_flows;
 mod capture_reading;
 mod capture_udp;
 mod cpu_tracks;
+mod datagrams;
 mod ending;
 mod exact;
 mod filter;
@@ -20,6 +21,7 @@ mod watcher;
 
 pub use capture_flows::judge_capture;
 pub use capture_reading::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
+pub use datagrams::{DatagramWatcher, FoundDatagrams};
 pub use filter::Filter;
 pub use record::keep_connections;
 pub use watcher::{EmulatedPath, WatchRequest, Watcher, carried};

@@ -547,7 +547,7 @@ mod tests {
         use pipefill_lab::sock_diag::Memory;
         let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
         for (rmem_alloc, is_busy) in [(0, false), (1_000, false), (60_000, true)] {
-            let memory = Some(Memory { rmem_alloc, rcvbuf: 100_000, sndbuf: 0, wmem_queued: 0 });
+            let memory = Some(Memory { rmem_alloc, rcvbuf: 100_000, sndbuf: 0, wmem_queued: 0, drops: 0 });
             let mut tracker = Tracker::default();
             (0..100).for_each(|at| look(&mut tracker, at, &Seen { memory, ..seen(1, &figures) }));
             let one = tracker.get(1).unwrap();

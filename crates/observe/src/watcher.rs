@@ -178,7 +178,7 @@ impl Watcher {
             if !each(self)? || stop.is_requested() || is_over {
                 return Ok(());
             }
-            Self::wait(std::slice::from_mut(self), stop)?;
+            Self::wait(std::slice::from_mut(self), stop, &mut || Ok(()))?;
         }
     }
 
@@ -223,18 +223,23 @@ impl Watcher {
         self.look()
     }
 
-    /// Looks at the sockets of several hosts until it is asked to stop, and once more then.
+    /// Looks at the sockets of several hosts until it is asked to stop, and once more then; `beside` is called after each look.
     ///
     /// # Errors
-    /// The kernel does not answer any more.
-    pub fn look_at_all_until(all: &mut [Self], stop: &Stop) -> Result<(), Problem> {
+    /// The kernel does not answer any more, or those of `beside`.
+    pub fn look_at_all_until(
+        all: &mut [Self],
+        stop: &Stop,
+        mut beside: impl FnMut() -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
         loop {
             all.iter_mut().try_for_each(Self::look)?;
+            beside()?;
             if stop.is_requested() {
                 Self::tell_each_other(all);
                 return Ok(());
             }
-            Self::wait(all, stop)?;
+            Self::wait(all, stop, &mut beside)?;
         }
     }
 
@@ -315,14 +320,19 @@ impl Watcher {
         one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))
     }
 
-    /// Waits for the next look at all sockets; looks at the busy ones meanwhile.
-    fn wait(all: &mut [Self], stop: &Stop) -> Result<(), Problem> {
+    /// Waits for the next look at all sockets; looks at the busy ones meanwhile, and calls `beside` each time.
+    fn wait(
+        all: &mut [Self],
+        stop: &Stop,
+        beside: &mut impl FnMut() -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
         let Some(next) = all.iter().map(Self::next).min() else { return Ok(()) };
         let step = all.iter().map(Self::step).min().unwrap_or_default();
         let mut due = Instant::now() + step;
         while due < next && !stop.is_requested() {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             all.iter_mut().try_for_each(Self::look_at_the_busy)?;
+            beside()?;
             due += step;
         }
         if !stop.is_requested() {

@@ -7,7 +7,7 @@ use crate::verdicts::{advice, happened};
 use crate::words::UNKNOWN;
 use crate::{prose, verdicts};
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
-use pipefill_core::cell::Direction;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::LimitedBy;
 use std::fmt::Write;
 
@@ -16,17 +16,27 @@ const PROCESS: usize = 12;
 
 /// A line for each connection that is not idle, the fastest first, and below them what is wrong with the looks.
 pub fn render(found: &Connections, style: Style) -> String {
-    let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(|one| !is_idle(one)).collect();
+    let is_shown = |one: &&ConnectionFinding| !is_idle(one) && !is_short_datagrams(one);
+    let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(is_shown).collect();
+    let rows_of = |protocol, row: fn(&ConnectionFinding) -> Vec<Entry>| {
+        let its = busy.iter().filter(move |one| one.protocol == protocol);
+        its.map(|one| row(one)).collect::<Vec<_>>()
+    };
+    let (tcp, udp) = (rows_of(Protocol::Tcp, row), rows_of(Protocol::Udp, datagram_row));
     let mut text = String::new();
     if busy.is_empty() {
         text.push_str("No connection carried anything.\n");
-    } else {
-        let rows: Vec<Vec<Entry>> = busy.iter().map(|one| row(one)).collect();
-        text += &lines(&HEADINGS, &rows, style, "");
-        for one in &busy {
-            text.push('\n');
-            text.push_str(&in_words(one, style));
-        }
+    }
+    if !tcp.is_empty() {
+        text += &lines(&HEADINGS, &tcp, style, "");
+    }
+    if !udp.is_empty() {
+        text.extend((!tcp.is_empty()).then_some('\n'));
+        text += &lines(&DATAGRAM_HEADINGS, &udp, style, "");
+    }
+    for one in &busy {
+        text.push('\n');
+        text.push_str(&in_words(one, style));
     }
     let _ = writeln!(text, "\n{}", prose::filled(&notes(found), "", "", style.width));
     text
@@ -37,10 +47,18 @@ pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
     let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
     let verdict = one.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
-    for sentence in [Some(verdict), exact(one).as_deref()].into_iter().flatten() {
+    for sentence in [Some(verdict), quic(one).as_deref(), exact(one).as_deref()].into_iter().flatten() {
         let _ = writeln!(text, "{}", prose::filled(sentence, "  ", "  ", style.width));
     }
     text + &advice(&one.verdict, style.width)
+}
+
+/// That it is QUIC, where its first datagrams show it.
+fn quic(one: &ConnectionFinding) -> Option<String> {
+    let version = one.datagrams.as_ref()?.quic.as_ref()?;
+    Some(format!(
+        "QUIC version {version}: its congestion control decides what is offered, and its windows are encrypted."
+    ))
 }
 
 /// What BPF tells: shares of the congestion states, and what was sent again by why it was. `None` where it does not watch.
@@ -88,6 +106,11 @@ pub fn is_idle(one: &ConnectionFinding) -> bool {
     one.rate_bps == Some(0) && one.verdict.limited_by == Some(LimitedBy::App)
 }
 
+/// Whether it is a flow of a few datagrams.
+fn is_short_datagrams(one: &ConnectionFinding) -> bool {
+    one.protocol == Protocol::Udp && one.verdict.limited_by.is_none() && one.verdict.rule.is_some()
+}
+
 /// How often it was looked, what was missed, and what is not shown.
 pub fn notes(found: &Connections) -> String {
     let time = |us: u64| quantity::duration(us);
@@ -98,6 +121,11 @@ pub fn notes(found: &Connections) -> String {
     }
     parts.extend(happened([
         (found.idle, "idle"),
+        (
+            found.connections.iter().filter(|one| is_short_datagrams(one)).count() as u64,
+            "flow(s) of a few datagrams",
+        ),
+        (found.other_datagrams, "datagram(s) of further flows"),
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
         (found.not_followed, "more than can be followed"),
@@ -127,19 +155,47 @@ const HEADINGS: [(&str, bool); 7] = [
     ("limited by", false),
 ];
 
-fn row(one: &ConnectionFinding) -> Vec<Entry> {
+/// Those of a flow of datagrams.
+const DATAGRAM_HEADINGS: [(&str, bool); 7] = [
+    ("peer", false),
+    ("", false),
+    ("process", false),
+    ("offered", true),
+    ("arrived", true),
+    ("lost", true),
+    ("limited by", false),
+];
+
+fn datagram_row(one: &ConnectionFinding) -> Vec<Entry> {
+    let offered = one.datagrams.as_ref().and_then(|report| report.offered_bps);
+    let figures = [
+        Entry::or_missing(offered.map(quantity::rate)),
+        Entry::or_missing(one.rate_bps.map(quantity::rate)),
+        Entry::or_missing(one.lost_percent.map(|percent| quantity::share(percent / 100.0))),
+        verdicts::entry(&one.verdict),
+    ];
+    ends_of_row(one).into_iter().chain(figures).collect()
+}
+
+fn ends_of_row(one: &ConnectionFinding) -> [Entry; 3] {
     let way = match one.direction {
         Some(Direction::Forward) => "out",
         Some(Direction::Reverse) => "in",
         None => "",
     };
-    vec![
+    [
         Entry::plain(one.remote.clone()),
         Entry::plain(way.to_owned()),
         Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+    ]
+}
+
+fn row(one: &ConnectionFinding) -> Vec<Entry> {
+    let figures = [
         Entry::or_missing(one.rate_bps.map(quantity::rate)),
         Entry::or_missing(one.rtt_us.map(quantity::duration)),
         Entry::or_missing(one.retransmits.map(|count| count.to_string())),
         verdicts::entry(&one.verdict),
-    ]
+    ];
+    ends_of_row(one).into_iter().chain(figures).collect()
 }

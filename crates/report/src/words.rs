@@ -3,6 +3,7 @@
 mod advice;
 mod commands;
 mod conclusions;
+mod datagrams;
 mod expectations;
 mod faults;
 mod reasons;
@@ -141,6 +142,7 @@ fn the_rest(others: impl Iterator<Item = String>) -> String {
 /// A limit in words and, where that has a name, its cause.
 pub(crate) const fn limit_name(limited_by: LimitedBy, cause: Option<Cause>) -> &'static str {
     match (limited_by, cause) {
+        (LimitedBy::Path, Some(Cause::Bursts)) => "the path (bursts overflow its queue)",
         (LimitedBy::App, Some(Cause::Request)) => "the application (not asked for anything)",
         (LimitedBy::App, Some(Cause::Response)) => "the application (slow to answer)",
         (LimitedBy::App, Some(Cause::Turns)) => "the application (a round trip for each request)",

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use pipefill_analysis::findings::connections::{
-    BACKEND, Connection, ConnectionCpu, ConnectionPackets, DatagramFlow, Exact, cell,
+    BACKEND, Connection, ConnectionCpu, ConnectionPackets, DatagramFlow, Exact, PathDatagrams, cell,
 };
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::file_name::FileName;
@@ -98,6 +98,8 @@ pub enum Recorded {
     Connection(KeptConnection),
     /// A stream of datagrams of a test.
     Datagrams(DatagramFlow),
+    /// A flow of datagrams on an emulated path.
+    PathDatagrams(PathDatagrams),
 }
 
 impl Recorded {
@@ -105,6 +107,7 @@ impl Recorded {
         match self {
             Self::Connection(one) => one.connection().spec(),
             Self::Datagrams(one) => one.spec(),
+            Self::PathDatagrams(one) => one.spec(),
         }
     }
 
@@ -112,6 +115,7 @@ impl Recorded {
         match self {
             Self::Connection(one) => one.manifest(run),
             Self::Datagrams(one) => one.manifest(run),
+            Self::PathDatagrams(one) => one.manifest(run),
         }
     }
 
@@ -127,6 +131,7 @@ impl Recorded {
                 rows.into_iter().chain(retransmits).try_for_each(take)
             }
             Self::Datagrams(one) => one.rows().try_for_each(take),
+            Self::PathDatagrams(one) => one.rows().try_for_each(take),
         }
     }
 }

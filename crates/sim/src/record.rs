@@ -78,6 +78,7 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
         tcp,
         udp,
         packets: None,
+        datagrams: None,
         ca_state_us,
         ca_state_source: ca_state_us.map(|_| CaStateSource::Exact),
     }

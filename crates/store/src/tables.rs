@@ -5,8 +5,8 @@
 use crate::checksum::Hashing;
 use crate::{RecordError, TableWriter};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit, Row, TableSummary,
-    TcpSample, UdpSample,
+    AnyRow, CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit, Row,
+    TableSummary, TcpSample, UdpSample,
 };
 use std::fmt;
 use std::fs::File;
@@ -24,6 +24,7 @@ pub(super) struct Tables {
     cpu: Table<CpuSample>,
     retransmits: Table<Retransmit>,
     packets: Table<PacketSample>,
+    datagrams: Table<DatagramSample>,
 }
 
 impl Tables {
@@ -38,6 +39,7 @@ impl Tables {
             cpu: Table::new(directory),
             retransmits: Table::new(directory),
             packets: Table::new(directory),
+            datagrams: Table::new(directory),
         }
     }
 
@@ -55,6 +57,7 @@ impl Tables {
             self.cpu.finish()?,
             self.retransmits.finish()?,
             self.packets.finish()?,
+            self.datagrams.finish()?,
         ];
         Ok(tables.into_iter().flatten().collect())
     }
@@ -73,6 +76,7 @@ impl Tables {
             AnyRow::Cpu(row) => self.cpu.push(&row),
             AnyRow::Retransmit(row) => self.retransmits.push(&row),
             AnyRow::Packets(row) => self.packets.push(&row),
+            AnyRow::Datagrams(row) => self.datagrams.push(&row),
         }
     }
 }

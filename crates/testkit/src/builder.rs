@@ -176,6 +176,7 @@ pub fn record(run: Run, streams: &[Steady]) -> RunRecord {
         cpu: Vec::new(),
         retransmits: Vec::new(),
         packets: Vec::new(),
+        datagrams: Vec::new(),
     };
     for (number, steady) in (0_u32..).zip(streams) {
         let flow = &spec.flows[steady.flow as usize];
@@ -238,6 +239,7 @@ fn summary(number: u32, steady: &Steady, flow: &FlowSpec, stop_us: u64) -> Strea
         tcp: (flow.protocol == Protocol::Tcp).then(|| sample(number, steady, end_us).info),
         udp: (flow.protocol == Protocol::Udp).then_some(udp),
         packets: None,
+        datagrams: None,
         ca_state_us: None,
         ca_state_source: None,
     }

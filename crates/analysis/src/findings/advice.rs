@@ -5,6 +5,7 @@
 //! and loss are given and never changed; its queue may be.
 
 mod application;
+mod datagrams;
 mod keys;
 mod latency;
 mod observed_buffers;
@@ -109,7 +110,7 @@ impl Case<'_> {
 
     fn for_throughput(&self) -> Vec<Advice> {
         let mut found = match self.limited_by {
-            LimitedBy::Path => vec![self.for_the_path()],
+            LimitedBy::Path => self.for_the_path(),
             LimitedBy::Rwnd if self.judged.is_observed() => vec![self.wider_seen_window()],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
             LimitedBy::Sndbuf if self.judged.is_observed() => vec![self.larger_seen_send_buffer()],
@@ -186,8 +187,11 @@ impl Case<'_> {
         }
     }
 
-    fn for_the_path(&self) -> Advice {
-        match self.cause {
+    fn for_the_path(&self) -> Vec<Advice> {
+        let is_of_datagrams = self.judged.diagnosis.figures.datagrams.is_some();
+        vec![match self.cause {
+            Some(Cause::Bursts) => return self.without_bursts(),
+            Some(Cause::Shared) if is_of_datagrams => self.nothing(Reason::OthersFillTheQueue),
             Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
             Some(Cause::Mtu) => {
                 let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
@@ -197,7 +201,7 @@ impl Case<'_> {
                 self.proposed(vec![probing], Reason::LinkDropsLargePackets, forecast)
             }
             _ => self.nothing(self.of_the_path()),
-        }
+        }]
     }
 
     /// Why no change of an end helps where the path is the limit. Without a window, what the path loses by itself limits too.
@@ -211,7 +215,7 @@ impl Case<'_> {
 
     fn for_the_receiver(&self) -> Advice {
         match self.judged.flow.protocol {
-            Protocol::Udp => self.larger_datagram_buffer(),
+            Protocol::Udp => self.for_the_receiver_of_datagrams(),
             _ => self.nothing(Reason::ReaderIsSlow),
         }
     }

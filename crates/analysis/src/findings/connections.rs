@@ -10,6 +10,7 @@ mod finding;
 mod handshake;
 mod host_test;
 mod joined;
+mod path_datagrams;
 mod process_cpu;
 mod second_capture;
 mod test_warnings;
@@ -28,6 +29,7 @@ pub use joined::{
     BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
     OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
+pub use path_datagrams::{DatagramReport, PathDatagrams};
 pub use process_cpu::{ConnectionCpu, ProcessCpuRows};
 pub use test_warnings::{
     ClockSet, Contradiction, ContradictionKind, CountUnit, InvalidEnd, OtherTests, TestEnd,

@@ -130,6 +130,7 @@ impl Following {
             }),
             AnyRow::Tcp(_)
             | AnyRow::Packets(_)
+            | AnyRow::Datagrams(_)
             | AnyRow::Path(_)
             | AnyRow::Cpu(_)
             | AnyRow::Retransmit(_)

@@ -134,7 +134,11 @@ impl<'a> Condenser<'a> {
             AnyRow::Packets(row) => self.tcp.take_packets(row),
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
-            AnyRow::Delivery(_) | AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
+            AnyRow::Delivery(_)
+            | AnyRow::Udp(_)
+            | AnyRow::Path(_)
+            | AnyRow::Cpu(_)
+            | AnyRow::Datagrams(_) => {}
         }
         self.flows.take(row);
     }

@@ -86,6 +86,10 @@ pub enum Setting {
         /// The new one.
         wanted_us: u64,
     },
+    /// Datagrams this far apart, as evenly as the program can send them.
+    SpacedDatagrams(Duration),
+    /// A queue of the bottleneck that holds so many packets.
+    QueuePackets(u64),
     /// The buffers of both ends, which the test itself has set to so many bytes: not to set them, or larger.
     TestBuffers(u64),
 }
@@ -115,7 +119,8 @@ impl Setting {
             Self::QuickAck => "TCP_QUICKACK",
             Self::Duration(_) => "duration",
             Self::Burst(_) => "burst",
-            Self::LongerQueue(_) | Self::ShorterQueue(_) => "queue",
+            Self::LongerQueue(_) | Self::ShorterQueue(_) | Self::QueuePackets(_) => "queue",
+            Self::SpacedDatagrams(_) => "spacing",
             Self::DelayLimit(_) => "delay_limit",
             Self::CpuQuota { quota, .. } if quota.has_period_beside_it() => CpuQuota::FILE,
             Self::CpuQuota { .. } => CpuQuota::FILE_1,
@@ -146,12 +151,13 @@ impl Setting {
             Self::Parallel(streams) => streams.to_string(),
             Self::Duration(duration) => format!("{}ms", duration.as_millis()),
             Self::LongerQueue(bdp) | Self::ShorterQueue(bdp) => format!("{bdp}bdp"),
-            Self::DelayLimit(packets) => format!("{packets}p"),
             Self::CpuQuota { quota, wanted_us } if quota.has_period_beside_it() => {
                 format!("{wanted_us} {}", quota.period_us)
             }
             Self::CpuQuota { wanted_us, .. } => wanted_us.to_string(),
             Self::TestBuffers(_) | Self::NoRcvbuf | Self::NoSndbuf | Self::NoWindowClamp => return None,
+            Self::DelayLimit(packets) | Self::QueuePackets(packets) => format!("{packets}p"),
+            Self::SpacedDatagrams(spacing) => format!("{}us", spacing.as_micros()),
         })
     }
 
@@ -201,6 +207,17 @@ impl Change {
 pub enum Reason {
     /// The path drops datagrams, which are not sent again.
     DatagramsAreDropped,
+    /// Bursts of so many datagrams come to a queue that holds fewer, although their mean rate is below the path's.
+    BurstsOverflowQueue {
+        /// The longest one, datagrams.
+        burst: u64,
+        /// What the path's rate alone would let wait of it, packets.
+        needed: u64,
+        /// Mean of what is offered, bits per second of payload.
+        offered_bps: u64,
+    },
+    /// The queue drops what fits into it: others fill it.
+    OthersFillTheQueue,
     /// The pipe is full.
     PathIsFull,
     /// The pipe is full, of other flows too.
@@ -239,6 +256,20 @@ pub enum Reason {
     ReaderIsSlow,
     /// The receiving socket's buffer overflows with datagrams.
     ReaderOverflows,
+    /// The same, of a reader that empties it in between.
+    SocketOverflows {
+        /// The buffer, bytes of memory.
+        rcvbuf_bytes: u64,
+        /// Datagrams for which it had no room between two readings.
+        dropped: u64,
+        /// What a program may ask of `SO_RCVBUF` there (`net.core.rmem_max`).
+        rmem_max: Option<u64>,
+    },
+    /// The receiving program reads datagrams no faster than this, bits per second of payload.
+    ReaderIsBehind {
+        /// What it reads.
+        read_bps: u64,
+    },
     /// Others use the CPU.
     CpuIsTaken,
     /// An endpoint computes all the time.

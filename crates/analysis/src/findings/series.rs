@@ -181,7 +181,7 @@ impl Drawing {
             }
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
-            AnyRow::Tcp(_) | AnyRow::Udp(_) | AnyRow::Cpu(_) | AnyRow::Packets(_) => {}
+            AnyRow::Tcp(_) | AnyRow::Udp(_) | AnyRow::Cpu(_) | AnyRow::Packets(_) | AnyRow::Datagrams(_) => {}
         }
     }
 

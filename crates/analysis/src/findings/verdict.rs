@@ -266,6 +266,8 @@ pub enum VerdictReason {
     WindowStaysClosed,
     /// What a single reading shows of it is too little.
     ShortReading(ShortReading),
+    /// So many datagrams came to the path.
+    FewDatagrams(u64),
     /// There is one sample.
     SeenOnce,
     /// Nothing was carried.

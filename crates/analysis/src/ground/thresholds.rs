@@ -173,6 +173,10 @@ thresholds! {
     datagrams_lost_in_queue: Judge, Share = 0.0001, Source::Catalogue;
     /// Drops that were counted explain the losses from this part of them on.
     drops_explain: Judge, Share = 0.50, Source::Catalogue;
+    /// A flow of datagrams that offers this part of the path's rate, or more, fills it …
+    datagrams_fill: Judge, Share = 0.95, Source::Catalogue;
+    /// … and one whose longest burst needs more than this part of the queue overflows it by itself.
+    datagrams_burst: Judge, Share = 1.0, Source::Catalogue;
     /// An application of which this part of what it offered was carried offered no more.
     offered_carried: Judge, Share = 0.98, Source::Catalogue;
 

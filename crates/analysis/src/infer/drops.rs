@@ -1,7 +1,7 @@
 //! What the path dropped, as it counted.
 
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{DropReason, Manifest, PathCount};
+use pipefill_core::record::{DatagramSample, DropReason, Manifest, PathCount};
 
 /// Packets that the path dropped in one direction, by reason; `None` where nobody counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,6 +31,21 @@ impl Drops {
             exceeds_burst: dropped(DropReason::ExceedsBurst),
             offered: count(PathCount::Offered),
             reordered: count(PathCount::Reordered),
+        }
+    }
+
+    /// Of one flow of datagrams alone.
+    pub(crate) fn of_datagrams(counted: &DatagramSample) -> Self {
+        let dropped = |reason| Some(counted.dropped(reason));
+        Self {
+            random: dropped(DropReason::RandomLoss),
+            exceeds_mtu: dropped(DropReason::ExceedsMtu),
+            policed: dropped(DropReason::Policed),
+            queue: dropped(DropReason::QueueFull),
+            delay_limit: dropped(DropReason::DelayLimit),
+            exceeds_burst: dropped(DropReason::ExceedsBurst),
+            offered: Some(counted.offered_packets),
+            reordered: None,
         }
     }
 

@@ -141,6 +141,7 @@ impl<'a> History<'a> {
             | AnyRow::Delivery(_)
             | AnyRow::Ping(_)
             | AnyRow::Packets(_)
+            | AnyRow::Datagrams(_)
             | AnyRow::Retransmit(_) => {}
         }
     }

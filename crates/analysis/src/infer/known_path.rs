@@ -4,7 +4,7 @@ use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
 use pipefill_core::cell::{Direction, Family, PathSpec, PolicerSpec};
 use pipefill_core::record::{Fact, PathFacts, WayFacts};
-use pipefill_core::units::{Bytes, Rate};
+use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
 
 /// A path. What nobody asked for and no sample shows is absent.
@@ -38,6 +38,8 @@ pub struct KnownWay {
     pub overhead: Bytes,
     /// What its queue holds: as asked for, or the most that was seen.
     pub queue: Option<Fact<Bytes>>,
+    /// Packets that it holds, where that is its bound.
+    pub queue_packets: Option<u64>,
     /// Depth of its token bucket.
     pub burst: Option<Fact<Bytes>>,
     /// What drops all beyond a rate, beside the bottleneck.
@@ -59,6 +61,10 @@ impl KnownPath {
                 rate: Some(Fact::asked(policer.map_or(bottleneck.rate, |one| one.rate.min(bottleneck.rate)))),
                 overhead: bottleneck.overhead,
                 queue: Some(Fact::asked(bottleneck.queue_bytes(path.rtt(), path.full_frame()))),
+                queue_packets: match bottleneck.queue {
+                    QueueLimit::Packets(packets) => Some(packets),
+                    QueueLimit::Bytes(_) | QueueLimit::Bdp(_) => None,
+                },
                 burst: Some(Fact::asked(bottleneck.burst)),
                 ..known
             })
@@ -80,6 +86,7 @@ impl KnownPath {
             way.delay = asked.delay.or(way.delay);
             way.rate = asked.rate.or(way.rate);
             way.queue = asked.queue.or(way.queue);
+            way.queue_packets = asked.queue_packets;
         }
         known
     }
@@ -97,6 +104,7 @@ impl KnownPath {
                 delay: base_rtt.map(|base| Fact::inferred(base.value / 2)),
                 rate,
                 queue: rate.zip(facts.queue_us).map(queue),
+                queue_packets: facts.queue_packets.map(|packets| packets.value),
                 inferred: Some(*facts),
                 ..KnownWay::default()
             }

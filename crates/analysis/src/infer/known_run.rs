@@ -33,6 +33,8 @@ pub struct KnownRun<'a> {
     pub(crate) stacks: [Option<Stack>; 2],
     /// The CPU quotas of the processes at the ends of observed connections: this one, the peer's.
     pub(crate) quotas: [Option<&'a CpuQuota>; 2],
+    /// Whether its datagrams are those of QUIC.
+    pub(crate) is_quic: bool,
     /// Of the hosts: that of forward data's sender, that of its receiver.
     pub(crate) congestion_controls: [&'a str; 2],
 }
@@ -60,6 +62,7 @@ impl<'a> KnownRun<'a> {
             quotas: observed.map_or([None; 2], |observed| {
                 [observed.local_quota.as_ref(), observed.remote_quota.as_ref()]
             }),
+            is_quic: observed.is_some_and(|observed| observed.quic.is_some()),
             congestion_controls: [&spec.sender, &spec.receiver].map(|host| host.congestion_control.as_str()),
         }
     }

@@ -3,6 +3,7 @@
 use super::buffer_causes;
 use super::confidence::Grounds;
 use super::cwnd_causes::{Around, Losses, Refiner};
+use super::datagram_figures::DatagramFigures;
 use super::decision::decide;
 use super::figures::HolderFigures;
 use super::flow_ledger::{FlowLedger, span};
@@ -18,7 +19,7 @@ use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
 use crate::infer::KnownRun;
 use crate::infer::arrivals::Receiving;
 use crate::infer::buffer_track::BufferTrack;
-use crate::infer::datagrams::DatagramCounts;
+use crate::infer::datagrams::{DatagramCounts, UnreadTrack};
 use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
@@ -56,6 +57,8 @@ struct JudgedFlow<'a> {
     utilisation: Option<Utilisation>,
     /// Until when no more had passed than the bottleneck's bucket holds.
     within_burst_to_us: u64,
+    /// What the receiving socket shows of datagrams.
+    unread: UnreadTrack,
 }
 
 /// One TCP stream on the way from samples to its ledger.
@@ -153,6 +156,12 @@ impl<'a> Diagnosing<'a> {
     pub fn take(&mut self, row: &AnyRow) {
         self.facts.take(row);
         self.flows.iter_mut().filter_map(|flow| flow.utilisation.as_mut()).for_each(|used| used.see(row));
+        if let AnyRow::Datagrams(row) = row
+            && let Some(summary) = self.facts.run.streams.iter().find(|stream| stream.stream == row.stream)
+            && let Some(flow) = self.flows.iter_mut().find(|flow| flow.index == summary.flow)
+        {
+            flow.unread.see(row);
+        }
         let number = match row {
             AnyRow::Tcp(row) => Some(row.stream),
             AnyRow::Packets(row) => Some(row.stream),
@@ -345,6 +354,7 @@ impl<'a> JudgedFlow<'a> {
             whole: HolderFigures::default(),
             within_burst_to_us: 0,
             utilisation: whole.and_then(|interval| Utilisation::of(run, flow.direction, interval, way)),
+            unread: UnreadTrack::default(),
         }
     }
 
@@ -392,8 +402,9 @@ impl<'a> JudgedFlow<'a> {
     fn diagnosis_of_datagrams(self, facts: &RunFacts<'_>, thresholds: &Thresholds) -> Option<Diagnosis> {
         let streams: Vec<&StreamSummary> = facts.run.streams_of(self.index).collect();
         let counts = DatagramCounts::of(&streams)?;
-        let drops = facts.run.plan.is_some().then(|| facts.way(self.flow.direction).drops);
-        let decision = decide(&counts.evidence(self.flow, drops), thresholds)?;
+        let planned = facts.run.plan.map(|_| facts.way(self.flow.direction).drops);
+        let drops = counts.path_drops().or(planned);
+        let decision = decide(&counts.evidence(self.flow, &facts.run, drops), thresholds)?;
         let limited_by = decision.rule.limited_by();
         let holding = Holding { limited_by, cause: None, rule: decision.rule.id };
         let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
@@ -415,6 +426,7 @@ impl<'a> JudgedFlow<'a> {
             acked_bps: Some(counts.received_bps(payload)),
             path_rate_bps: path_rate.map(|rate| rate.value.bps()),
             path_goodput_bps: possible.map(rounded),
+            datagrams: DatagramFigures::of(&counts, &self.unread, &facts.run.path, self.flow.direction),
             ..Figures::default()
         };
         let grounds = Grounds {

@@ -18,7 +18,12 @@ use super::rule::Rule;
 /// Every rule, in the order in which they are asked.
 pub static RULES: &[&Rule] = &[
     // Datagrams: what both ends and the path counted.
+    &path::FULL_OF_QUIC,
+    &unknown::QUIC,
     &app::DATAGRAMS_ARRIVE,
+    &path::FULL_OF_DATAGRAMS,
+    &path::BURSTS_OF_DATAGRAMS,
+    &path::SHARED_BY_DATAGRAMS,
     &path::DATAGRAMS_DROPPED,
     &testbed::DATAGRAMS_DROPPED,
     &receiver::DATAGRAMS_DROPPED,

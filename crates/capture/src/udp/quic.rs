@@ -45,6 +45,12 @@ pub struct Quic {
     kept_of: u64,
 }
 
+/// The version of QUIC in the long header that `payload` begins with; `None` where it has none.
+pub fn quic_version(payload: &[u8]) -> Option<QuicVersion> {
+    let header = LongHeader::read(payload).or_else(|| LongHeader::read_google(payload))?;
+    Some(QuicVersion(header.version))
+}
+
 struct LongHeader {
     version: u32,
     is_initial: bool,

@@ -5,6 +5,7 @@ use crate::outcome::Outcome;
 use crate::page::told;
 use crate::signals_of_commands::hand_on;
 use crate::terminal::Terminal;
+use pipefill_analysis::findings::connections::PathDatagrams;
 use pipefill_capture::write::file_name;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
@@ -14,7 +15,9 @@ use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
 use pipefill_lab::sysctl::buffer_limits;
-use pipefill_observe::{EmulatedPath, Filter, WatchRequest, Watcher, keep_connections};
+use pipefill_observe::{
+    DatagramWatcher, EmulatedPath, Filter, FoundDatagrams, WatchRequest, Watcher, keep_connections,
+};
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use pipefill_store::{Aside, Owner, StoreError};
@@ -71,6 +74,7 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     }
     let programs = programs(args, path.server());
     let facts = PathFacts::asked(&cell.spec.path);
+    let mut datagrams = DatagramWatcher::open(&path, facts.clone())?;
     let [client_buffers, server_buffers] =
         [path.client_namespace(), path.server_namespace()].map(|netns| buffer_limits(Some(&netns)));
     let near =
@@ -91,17 +95,21 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         path.run(&programs, |running| {
             hand_on(
                 |signal| running.signal(signal),
-                || Watcher::look_at_all_until(&mut watchers, &Stop::when(&running.is_over)),
+                || {
+                    let stop = Stop::when(&running.is_over);
+                    Watcher::look_at_all_until(&mut watchers, &stop, || datagrams.look_if_due())
+                },
             )
         })
     });
     let (ended, carried) = carried.map_err(|error| Failure::broken(format!("the path: {error}")))?;
     let (code, looked) = ended.map_err(|error| Failure::broken(format!("starting the command: {error}")))?;
     looked?;
+    let datagrams = datagrams.finish()?;
     // Of a command that did not start there is nothing to tell.
-    let did_nothing = watchers.iter().all(Watcher::has_seen_nothing);
+    let did_nothing = watchers.iter().all(Watcher::has_seen_nothing) && datagrams.flows.is_empty();
     if !(NOT_STARTED.contains(&code) && did_nothing) {
-        tell(args, terminal, &mut watchers, &carried)?;
+        tell(args, terminal, &mut watchers, (&datagrams, &carried))?;
         aside.map_or(Ok(()), Aside::appear)?;
     }
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
@@ -160,11 +168,13 @@ fn tell(
     args: &ExecArgs,
     terminal: &Terminal,
     watchers: &mut [Watcher],
-    carried: &Carried,
+    (datagrams, carried): (&FoundDatagrams, &Carried),
 ) -> Result<(), Failure> {
     let mut found = watchers.iter_mut().map(|watcher| watcher.found(usize::MAX));
     let mut connections = found.next().unwrap_or_default();
     found.for_each(|peer| connections.ask_senders(&peer));
+    connections.other_datagrams = datagrams.other_packets;
+    connections.add_datagrams(datagrams.flows.iter().map(PathDatagrams::finding));
     let connections = connections.invalidated(carried.invalid.clone());
     let connections = pipefill_report::words::complete_connections(connections);
     if args.json {
@@ -177,7 +187,7 @@ fn tell(
         }
     }
     if let Some(out) = &args.out {
-        let kept = told(&keep_connections(watchers, &carried.invalid, out)?, terminal)?;
+        let kept = told(&keep_connections(watchers, &datagrams.flows, &carried.invalid, out)?, terminal)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
             carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));

@@ -82,7 +82,8 @@ impl RunHistory {
             | AnyRow::Path(_)
             | AnyRow::Cpu(_)
             | AnyRow::Retransmit(_)
-            | AnyRow::Packets(_) => {}
+            | AnyRow::Packets(_)
+            | AnyRow::Datagrams(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! `pipefill exec`: programs that are not ours, unmodified, behind a path of this machine's kernel; and `pipefill shape`.
 
+mod datagrams;
 mod disturbed;
 mod shaping;
 
@@ -49,6 +50,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("many_in_a_row_leave_nothing", many_in_a_row),
         slow_test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
     ];
+    tests.extend(datagrams::tests());
     tests.extend(disturbed::tests());
     tests.extend(shaping::tests());
     tests

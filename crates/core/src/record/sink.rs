@@ -3,8 +3,8 @@
 //! Never: a row held back until the end, or one that is lost without an error.
 
 use super::{
-    CpuSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample, Retransmit, RunRecord,
-    TcpSample, ThreadRole, UdpSample,
+    CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample, Retransmit,
+    RunRecord, TcpSample, ThreadRole, UdpSample,
 };
 use crate::file_name::FileName;
 use crate::problem::Problem;
@@ -71,6 +71,8 @@ pub enum AnyRow {
     Retransmit(Retransmit),
     /// Of `packets.jsonl.zst`.
     Packets(PacketSample),
+    /// Of `datagrams.jsonl.zst`.
+    Datagrams(DatagramSample),
 }
 
 impl AnyRow {
@@ -84,6 +86,7 @@ impl AnyRow {
             Self::Ping(row) => &mut row.stream,
             Self::Retransmit(row) => &mut row.stream,
             Self::Packets(row) => &mut row.stream,
+            Self::Datagrams(row) => &mut row.stream,
             Self::Path(_) | Self::Cpu(_) => return self,
         };
         *stream = other(*stream);
@@ -114,6 +117,7 @@ impl AnyRow {
             Self::Cpu(row) => row.t_us,
             Self::Retransmit(row) => row.t_us,
             Self::Packets(row) => row.t_us,
+            Self::Datagrams(row) => row.t_us,
         }
     }
 }
@@ -129,13 +133,14 @@ pub struct InMemory {
     cpu: Vec<CpuSample>,
     retransmits: Vec<Retransmit>,
     packets: Vec<PacketSample>,
+    datagrams: Vec<DatagramSample>,
 }
 
 impl InMemory {
     /// The record with its `manifest`.
     pub fn into_record(self, manifest: Manifest) -> RunRecord {
-        let Self { tcp, delivery, udp, ping, path, cpu, retransmits, packets } = self;
-        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits, packets }
+        let Self { tcp, delivery, udp, ping, path, cpu, retransmits, packets, datagrams } = self;
+        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits, packets, datagrams }
     }
 }
 
@@ -150,6 +155,7 @@ impl Sink for InMemory {
             AnyRow::Cpu(row) => self.cpu.push(row),
             AnyRow::Retransmit(row) => self.retransmits.push(row),
             AnyRow::Packets(row) => self.packets.push(row),
+            AnyRow::Datagrams(row) => self.datagrams.push(row),
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use crate::cell::{Direction, PathSpec};
 use crate::stacks::Stack;
+use crate::units::QueueLimit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -73,6 +74,9 @@ pub struct Observed {
     /// The same of the peer's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_quota: Option<CpuQuota>,
+    /// Version of QUIC in the long headers of its first datagrams (RFC 8999); absent where they show none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<String>,
 }
 
 /// What a socket counted from its connection's beginning to its first sample.
@@ -223,6 +227,10 @@ impl PathFacts {
                 queue_us: Some(micros(
                     bottleneck.rate.time_to_send(bottleneck.queue_bytes(path.rtt(), path.full_frame())),
                 )),
+                queue_packets: match bottleneck.queue {
+                    QueueLimit::Packets(packets) => Some(Fact::asked(packets)),
+                    QueueLimit::Bytes(_) | QueueLimit::Bdp(_) => None,
+                },
                 ..WayFacts::default()
             })
         };
@@ -268,6 +276,9 @@ pub struct WayFacts {
     pub rate_bps: Option<Fact<u64>>,
     /// The longest wait in its queue that was seen, microseconds.
     pub queue_us: Option<Fact<u64>>,
+    /// Packets that its queue holds; absent where it is not bounded in packets, or nobody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_packets: Option<Fact<u64>>,
     /// What got through at the slowest although the queue stood, bits per second of payload: others share the bottleneck, or its rate changes.
     /// Absent where that is always nearly the same.
     #[serde(default)]

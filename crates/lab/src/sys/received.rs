@@ -19,6 +19,16 @@ pub(crate) struct Received<'a> {
     pub(crate) packet: Packet<'a>,
 }
 
+impl Received<'_> {
+    /// What is kept of its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.packet {
+            Packet::Head(bytes) => bytes,
+            Packet::Whole(packet) => packet,
+        }
+    }
+}
+
 /// What is kept of a packet.
 pub(crate) enum Packet<'a> {
     /// The first bytes, at most [`super::packet::SNAP`].

@@ -2,7 +2,7 @@
 
 mod any_stack;
 
-use crate::quantity::{Kind, bytes, duration, rate, whole_ms};
+use crate::quantity::{Kind, bytes, counted, duration, rate, whole_ms};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::proposal::{
     Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
@@ -70,6 +70,15 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::Duration(_) => format!("a transfer of {value} and more"),
         Setting::Burst(size) => format!("a token bucket of {} at the bottleneck", bytes(size)),
         Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
+        Setting::QueuePackets(packets) => {
+            format!("a queue of {} at the bottleneck", counted(packets, "packet(s)"))
+        }
+        Setting::SpacedDatagrams(spacing) => {
+            let spacing = Kind::Time.alone(spacing.as_nanos() as f64);
+            format!(
+                "in the program: a datagram every {spacing}, evenly, or SO_MAX_PACING_RATE with the qdisc fq"
+            )
+        }
         Setting::DelayLimit(_) => format!("{name} of {value} on the path"),
         Setting::Bbr => format!("congestion control {value} {host}"),
         Setting::WindowScaling => format!("{name} = {value} on both hosts"),
@@ -118,6 +127,8 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::DelayLimit(packets) => format!("tc qdisc change … netem limit {packets}"),
         Setting::LongerQueue(_)
         | Setting::Burst(_)
+        | Setting::QueuePackets(_)
+        | Setting::SpacedDatagrams(_)
         | Setting::Parallel(_)
         | Setting::Outstanding(_)
         | Setting::ApplicationWindow(_)
@@ -202,6 +213,27 @@ fn why(reason: Reason) -> String {
                 duration(held_us)
             );
         }
+        Reason::BurstsOverflowQueue { burst, needed, offered_bps } => {
+            return format!(
+                "the mean of {} is below the path's rate; of bursts of {burst} datagrams {needed} have to wait",
+                rate(offered_bps)
+            );
+        }
+        Reason::SocketOverflows { rcvbuf_bytes, dropped, rmem_max } => {
+            let bound = rmem_max
+                .map_or_else(String::new, |most| format!("; net.core.rmem_max allows {} there", bytes(most)));
+            return format!(
+                "the socket's buffer is {} of memory, had no room for up to {} at a time, and is not full in between{bound}",
+                bytes(rcvbuf_bytes),
+                counted(dropped, "datagram(s)")
+            );
+        }
+        Reason::ReaderIsBehind { read_bps } => {
+            return format!(
+                "the receiving program reads no more than {}; no buffer makes up for that, a faster reader does",
+                rate(read_bps)
+            );
+        }
         Reason::SlowStart(startup) => {
             return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
         }
@@ -229,6 +261,9 @@ fn why(reason: Reason) -> String {
         Reason::LinkDropsLargePackets => {
             "the sender then tries smaller segments by itself; better: let ICMP through (fragmentation needed), clamp the MSS at the tunnel \
              (nft add rule … tcp flags syn tcp option maxseg size set rt mtu), or lower the MTU of the interface"
+        }
+        Reason::OthersFillTheQueue => {
+            "other flows fill the path's queue; a qdisc that gives each flow its own (fq_codel) keeps this one apart from them"
         }
         Reason::PathIsFull => "the pipe is full; only a faster path helps",
         Reason::OthersFillThePath => {

@@ -1,7 +1,7 @@
 //! The verdict on a connection, a captured flow or a test, where samples alone did not decide.
 
 use super::{limit_name, limited, verdict_sentence};
-use crate::quantity::{duration, percent, rate};
+use crate::quantity::{counted, duration, percent, rate};
 use pipefill_analysis::findings::verdict::{DatagramEvidence, ShortReading, VerdictReason};
 use pipefill_analysis::judge::JoinedEvidence;
 use pipefill_core::limit::LimitedBy;
@@ -23,6 +23,9 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
             "its receive buffer was full, and its window did not open again",
         ),
         VerdictReason::ShortReading(reading) => short(reading),
+        VerdictReason::FewDatagrams(count) => {
+            format!("Too short to judge: {}.", counted(count, "datagram(s)"))
+        }
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
         VerdictReason::BothCaptures(ref judged, evidence) => {

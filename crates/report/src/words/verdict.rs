@@ -2,6 +2,7 @@
 //!
 //! A figure above its own bound is explained or left out.
 
+use super::datagrams;
 use super::waits::{Waited, rest_by_cause, waited, while_active};
 use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
 use crate::quantity::{Kind, bytes, counted, duration, percent, rate, whole_ms};
@@ -47,6 +48,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         _ if let Some(Waited { because, .. }) = &waited => {
             format!("{because}; {} were measured", rate(judged.goodput_bps))
         }
+        _ if let Some(figures) = &figures.datagrams => datagrams::because(judged, figures),
         LimitedBy::App if diagnosis.cause == Some(Cause::Window) => application_window(figures, &measured),
         limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
             format!("{}, {}", what_arrives(limit), measured.text)

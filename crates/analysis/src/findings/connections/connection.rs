@@ -331,6 +331,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         drops: Default::default(),
         host_rate: None,
         writes_all: first.observed.writes_all,
+        is_quic: false,
         limits: [first.observed.local_buffers, first.observed.remote_buffers],
         before: connections
             .iter()

@@ -1,6 +1,7 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
 use super::connection::{Carried, Connection, Exact, Judged, judge_together};
+use super::path_datagrams::DatagramReport;
 use crate::findings::experiment::SCHEMA;
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
@@ -8,7 +9,7 @@ use crate::findings::times::FlowTimes;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{FlowLedger, RuleId, Span};
-use pipefill_core::cell::Direction;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{CaStateTimes, Invalid};
 use schemars::JsonSchema;
@@ -45,14 +46,28 @@ pub struct Connections {
     /// Why nothing is said of what limits them: this program emulates their path, and was stopped or too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<Invalid>,
+    /// Datagrams on an emulated path of flows beyond those that are counted one by one.
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    pub other_datagrams: u64,
     /// One entry each, the fastest first.
     pub connections: Vec<ConnectionFinding>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none_left_out(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Connections {
     /// None yet.
     pub fn new() -> Self {
         Self { schema: SCHEMA, ..Self::default() }
+    }
+
+    /// Adds flows of datagrams; the fastest first.
+    pub fn add_datagrams(&mut self, flows: impl IntoIterator<Item = ConnectionFinding>) {
+        self.connections.extend(flows);
+        self.connections.sort_by_key(|one| std::cmp::Reverse(one.rate_bps));
     }
 
     /// The figures alone where there is an `invalid`.
@@ -96,6 +111,9 @@ impl Connections {
 /// One connection.
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ConnectionFinding {
+    /// Its transport. A flow of datagrams has an entry for each direction.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// Address and port of this host.
     pub local: String,
     /// Address and port of the peer.
@@ -120,6 +138,12 @@ pub struct ConnectionFinding {
     pub ca_state_us: Option<CaStateTimes>,
     /// Samples that the verdict rests on.
     pub samples: usize,
+    /// UDP: `100 × (sent − received) / sent`, by what the path and the receiving socket counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_percent: Option<f64>,
+    /// UDP: what became of its datagrams, where a path that this program emulates counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramReport>,
     /// What limits it, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,

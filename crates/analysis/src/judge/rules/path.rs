@@ -3,6 +3,7 @@
 use super::super::conditions::is_path_full;
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
+use super::app::datagrams_arrive;
 use crate::ground::threshold::Threshold;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivalsOfAll, Evidence, Growth, Risen};
@@ -14,6 +15,56 @@ pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     question: "Do counted drops explain the losses, most of them the path's own?",
     needs: &[Part::Datagrams, Part::Plan],
     holds: |evidence, t, trace| most_dropped(evidence, t, trace) == Some(LimitedBy::Path),
+};
+
+/// Its congestion control offers what the path takes.
+pub(super) const FULL_OF_QUIC: Rule = Rule {
+    id: RuleId::new("path.full.quic"),
+    question: "Is it QUIC that offers nearly the path's rate, and do nearly all datagrams arrive?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        let Some(datagrams) = evidence.datagrams else { return false };
+        datagrams.is_quic
+            && datagrams.offered_of_rate.is_some_and(|share| trace.at_least(t.datagrams_fill, share))
+            && datagrams_arrive(evidence, t, trace)
+    },
+};
+
+/// A queue of any size overflows then.
+pub(super) const FULL_OF_DATAGRAMS: Rule = Rule {
+    id: RuleId::new("path.full.datagrams"),
+    question: "Does the path's queue drop most of what is lost, of a flow that offers more than the path's rate?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        let offered = evidence.datagrams.and_then(|datagrams| datagrams.offered_of_rate);
+        is_dropped_by_queue(evidence, t, trace)
+            && offered.is_some_and(|share| trace.at_least(t.datagrams_fill, share))
+    },
+};
+
+/// Its mean rate fits into the path, and the queue is too short for what comes at once.
+pub(super) const BURSTS_OF_DATAGRAMS: Rule = Rule {
+    id: RuleId::new("path.bursts.datagrams"),
+    question: "Does the path's queue drop most of what is lost, of a flow below the path's rate of which one burst alone needs more than the queue?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        let burst = evidence.datagrams.and_then(|datagrams| datagrams.burst_of_queue);
+        is_dropped_by_queue(evidence, t, trace)
+            && burst.is_some_and(|share| trace.above(t.datagrams_burst, share))
+    },
+};
+
+pub(super) const SHARED_BY_DATAGRAMS: Rule = Rule {
+    id: RuleId::new("path.shared.datagrams"),
+    question: "Does the path's queue drop most of what is lost, of a flow below the path's rate whose bursts would fit into the queue?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        let datagrams = evidence.datagrams;
+        let is_known = datagrams.is_some_and(|datagrams| {
+            datagrams.offered_of_rate.is_some() && datagrams.burst_of_queue.is_some()
+        });
+        is_known && is_dropped_by_queue(evidence, t, trace)
+    },
 };
 
 pub(super) const DATAGRAMS_LOST: Rule = Rule {
@@ -91,6 +142,16 @@ pub(super) fn most_dropped(evidence: &Evidence, t: &Thresholds, trace: &mut Trac
     let all: f64 = counted.clone().map(|(part, _)| part).sum();
     let (_, place) = counted.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (all > 0.0 && trace.at_least(t.drops_explain, all)).then_some(place)
+}
+
+/// Whether most of what is missing was dropped by the path, and most of that by its queue.
+fn is_dropped_by_queue(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let Some(datagrams) = evidence.datagrams else { return false };
+    most_dropped(evidence, t, trace) == Some(LimitedBy::Path)
+        && datagrams
+            .queue_drops
+            .zip(datagrams.path_drops)
+            .is_some_and(|(queue, path)| path > 0.0 && trace.at_least(t.drops_explain, queue / path))
 }
 
 /// Whether enough arrives in a round trip for its rate to show anything.

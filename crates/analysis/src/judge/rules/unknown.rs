@@ -2,9 +2,20 @@
 
 use super::super::conditions::is_waiting;
 use super::super::rule::{Part, Rule, RuleId};
+use super::app::datagrams_arrive;
 
 /// Of time for which there is no evidence at all: no rule is asked.
 pub(in crate::judge) const NOT_SAMPLED: RuleId = RuleId::new("unknown.not_sampled");
+
+/// Its windows and its acknowledgements are encrypted (RFC 9001).
+pub(super) const QUIC: Rule = Rule {
+    id: RuleId::new("unknown.quic"),
+    question: "Is it QUIC below the path's rate, and do nearly all datagrams arrive?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        evidence.datagrams.is_some_and(|datagrams| datagrams.is_quic) && datagrams_arrive(evidence, t, trace)
+    },
+};
 
 pub(super) const DATAGRAMS: Rule = Rule {
     id: RuleId::new("unknown.datagrams"),

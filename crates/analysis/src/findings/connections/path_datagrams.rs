@@ -1,0 +1,221 @@
+//! A flow of datagrams on a path that this program emulates, as a record: what the path and the receiving socket counted of it.
+
+use super::finding::ConnectionFinding;
+use super::unplanned::{family, flow, manifest, spec};
+use crate::findings::experiment::{RunFlows, flow_results};
+use crate::findings::metrics::FlowCondenser;
+use crate::findings::verdict::{Verdict, VerdictReason};
+use crate::ground::thresholds::STANDARD;
+use crate::infer::{KnownPath, KnownRun};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{
+    AnyRow, Counter, CountsBefore, DatagramSample, DeliverySample, DropReason, Manifest, Observed, PathFacts,
+    StreamSummary, UdpSample,
+};
+use pipefill_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A flow in one direction.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PathDatagrams {
+    /// Whose, as this end of the path sees it.
+    pub observed: Observed,
+    /// Whether this end sends it.
+    pub sends: bool,
+    /// From one sample to the next.
+    pub every: Duration,
+    /// When its first packet came to the path, in the time of the samples.
+    pub first_us: u64,
+    /// When its last one did.
+    pub last_us: u64,
+    /// What was counted, in order of time.
+    pub samples: Vec<DatagramSample>,
+    /// What both hosts count of UDP (`sender nstat`, `receiver nstat`).
+    pub counters: Vec<Counter>,
+}
+
+/// What became of the datagrams of a connection. A datagram that is fragmented counts once for each fragment.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct DatagramReport {
+    /// Datagrams that came to the path and are not on it any more.
+    pub datagrams_sent: u64,
+    /// Those of them that the path delivered and the receiving socket took.
+    pub datagrams_received: u64,
+    /// Payload that came to the path, bits per second from the first datagram to the last.
+    pub offered_bps: Option<u64>,
+    /// Datagrams that the path dropped, by reason; reasons without any are left out.
+    pub dropped: BTreeMap<DropReason, u64>,
+    /// Datagrams that the receiving socket dropped; null where it was not found.
+    pub socket_drops: Option<u64>,
+    /// The longest burst: datagrams that came faster than the path's rate lets them leave. Null where it has no rate.
+    pub burst_datagrams: Option<u64>,
+    /// Payload of that burst, bytes.
+    pub burst_bytes: Option<u64>,
+    /// The queue that this flow alone needs at the path's rate, packets.
+    pub needed_queue_packets: Option<u64>,
+    /// The same in bytes of frames.
+    pub needed_queue_bytes: Option<u64>,
+    /// Limit of the receiving socket's buffer, bytes of memory; null where it was not found.
+    pub rcvbuf_bytes: Option<u64>,
+    /// Version of QUIC, where its first datagrams show it.
+    pub quic: Option<String>,
+}
+
+impl PathDatagrams {
+    /// What was counted in all.
+    pub fn counted(&self) -> DatagramSample {
+        self.samples.last().copied().unwrap_or_default()
+    }
+
+    /// Whether it has too few datagrams to say what limits it.
+    pub fn is_short(&self) -> bool {
+        (self.counted().offered_packets as f64) < STANDARD.reading_segments.value()
+    }
+
+    /// Its cell in a record: datagrams of their mean length, over a path of which it says nothing.
+    pub fn spec(&self) -> CellSpec {
+        spec(&self.observed, "", self.every, vec![self.flow()])
+    }
+
+    /// The record's rows.
+    pub fn rows(&self) -> impl Iterator<Item = AnyRow> + '_ {
+        let delivery = |t_us, sent_bytes, received_bytes| {
+            AnyRow::Delivery(DeliverySample { t_us, stream: 0, sent_bytes, received_bytes })
+        };
+        let counted = self.samples.iter().flat_map(move |sample| {
+            let sample = DatagramSample { stream: 0, ..*sample };
+            let totals = sample.totals();
+            let count = UdpSample {
+                t_us: sample.t_us,
+                stream: 0,
+                sent: totals.sent,
+                received: totals.received,
+                duplicates: 0,
+                reordered: 0,
+                jitter_ns: None,
+            };
+            let delivered = delivery(sample.t_us, sample.offered_bytes, sample.received_bytes());
+            [AnyRow::Datagrams(sample), AnyRow::Udp(count), delivered]
+        });
+        std::iter::once(delivery(self.first_us, 0, 0)).chain(counted)
+    }
+
+    /// Its manifest, as a run of its cell.
+    pub fn manifest(&self, run: &Run) -> Manifest {
+        let manifest = manifest(run, &self.observed, vec![self.summary()]);
+        Manifest { counters: self.counters.clone(), ..manifest }
+    }
+
+    /// What limits it.
+    pub fn finding(&self) -> ConnectionFinding {
+        let observed = &self.observed;
+        let counted = self.counted();
+        let totals = counted.totals();
+        let direction = self.direction();
+        let mut finding = ConnectionFinding {
+            protocol: Protocol::Udp,
+            local: observed.local.clone(),
+            remote: observed.remote.clone(),
+            process: observed.process.as_ref().map(|process| process.name.clone()),
+            pid: observed.process.as_ref().map(|process| process.pid),
+            direction: Some(direction),
+            samples: self.samples.len(),
+            lost_percent: (totals.sent > 0)
+                .then(|| 100.0 * totals.sent.saturating_sub(totals.received) as f64 / totals.sent as f64),
+            datagrams: Some(self.report()),
+            ..ConnectionFinding::default()
+        };
+        if self.is_short() {
+            finding.verdict = Verdict::too_short(VerdictReason::FewDatagrams(counted.offered_packets));
+            return finding;
+        }
+        let (flows, streams) = ([self.flow()], [self.summary()]);
+        let path = KnownPath::observed(family(observed), &PathFacts::default(), &observed.emulated);
+        let run = KnownRun {
+            plan: None,
+            flows: &flows,
+            streams: &streams,
+            path,
+            warmup: Some(Duration::ZERO),
+            drops: Default::default(),
+            host_rate: None,
+            writes_all: false,
+            is_quic: observed.quic.is_some(),
+            before: CountsBefore::default(),
+            stacks: [None; 2],
+            quotas: [None; 2],
+            limits: [observed.local_buffers, observed.remote_buffers],
+            congestion_controls: [""; 2],
+        };
+        let mut condenser = FlowCondenser::new(run, &STANDARD);
+        self.rows().for_each(|row| condenser.take(&row));
+        let (_, metrics, _) = condenser.finish();
+        let run = RunFlows {
+            repeat: 1,
+            plan: None,
+            path,
+            congestion_controls: [""; 2],
+            limits: run.limits,
+            quotas: run.quotas,
+            flows: &metrics,
+        };
+        if let Some(judged) = flow_results(&flows, &[run]).pop() {
+            finding.rate_bps = judged.figures.goodput_bps;
+            finding.verdict = judged.verdict;
+            finding.times = judged.times;
+        }
+        finding
+    }
+
+    const fn direction(&self) -> Direction {
+        if self.sends { Direction::Forward } else { Direction::Reverse }
+    }
+
+    fn flow(&self) -> FlowSpec {
+        let counted = self.counted();
+        let length = counted.offered_bytes.checked_div(counted.offered_packets).unwrap_or(0);
+        let flow = flow(Protocol::Udp, self.direction(), self.first_us..self.last_us);
+        FlowSpec { length: Bytes::new(length), ..flow }
+    }
+
+    fn summary(&self) -> StreamSummary {
+        let counted = DatagramSample { stream: 0, ..self.counted() };
+        StreamSummary {
+            start_us: self.first_us,
+            stop_us: self.last_us,
+            end_us: self.last_us.max(counted.t_us),
+            sent_bytes: counted.offered_bytes,
+            received_bytes: counted.received_bytes(),
+            udp: Some(counted.totals()),
+            datagrams: Some(counted),
+            ..StreamSummary::default()
+        }
+    }
+
+    fn report(&self) -> DatagramReport {
+        let counted = self.counted();
+        let totals = counted.totals();
+        let reasons = DropReason::ALL.into_iter().map(|reason| (reason, counted.dropped(reason)));
+        let span_us = self.last_us.saturating_sub(self.first_us);
+        DatagramReport {
+            datagrams_sent: totals.sent,
+            datagrams_received: totals.received,
+            offered_bps: counted.offered_bytes.saturating_mul(8_000_000).checked_div(span_us),
+            dropped: reasons.filter(|&(_, packets)| packets > 0).collect(),
+            socket_drops: counted.socket_drops,
+            burst_datagrams: counted.burst_packets,
+            burst_bytes: counted.burst_bytes,
+            needed_queue_packets: counted.needed_queue_packets,
+            needed_queue_bytes: counted.needed_queue_bytes,
+            rcvbuf_bytes: counted.rcvbuf_bytes,
+            quic: self.observed.quic.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
