@@ -274,6 +274,8 @@ pub struct PathEvidence {
     pub own_share: Option<f64>,
     /// Whether all that passed so far fits into its token bucket.
     pub is_within_burst: bool,
+    /// Whether the scenario lets nothing pass all the time.
+    pub is_cut: bool,
     /// Whether a link of the scenario drops the hosts' full-size packets without a word.
     pub drops_full_segments: bool,
     /// Whether the bottleneck's queue held something at each of several samples.

@@ -111,8 +111,11 @@ impl<'a> RunFacts<'a> {
         let direction = stream.flow.direction;
         let way = self.way(direction);
         let passed = self.history.passed(direction, stream.flow_index, interval, way.overhead);
-        // In an outage nothing passes, however large the rate is.
-        let rate = way.rate(interval).filter(|rate| rate.value.bps() > 0);
+        let (rate, is_cut) = match way.rate(interval) {
+            // In an outage nothing passes, however large the rate is.
+            Some(rate) if rate.value.bps() == 0 => (None, true),
+            rate => (rate, false),
+        };
         let carried = |direction: Direction| self.carried[direction.index()] as f64;
         let frame = self.run.path.headers.full_frame().get() as f64;
         PathEvidence {
@@ -122,6 +125,7 @@ impl<'a> RunFacts<'a> {
             rate_used: rate.map(|rate| passed.wire_bps / rate.value.bps() as f64),
             own_share: passed.own_share,
             is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
+            is_cut,
             drops_full_segments: self.run.plan.is_some_and(|plan| plan.path.is_black_hole(direction)),
             queue_always: is_always(
                 self.history.queue_samples(direction, interval).map(|backlog| backlog > 0),

@@ -181,11 +181,12 @@ pub(super) const MTU: Rule = Rule {
 /// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5). Where D-SACKs came, data arrived and ACKs were lost.
 pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.silence.by_timer"),
-    question: "Has the retransmission timer been doubled all the time for want of an answer, three times or more, and did no D-SACK show that data arrived?",
-    needs: &[Part::Sender, Part::NoPlan],
+    question: "Has the retransmission timer been doubled all the time for want of an answer, three times or more, did no D-SACK show that data arrived, and does no scenario say that anything passes?",
+    needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        sender.dsacks_so_far.unwrap_or(0) == 0
+        (evidence.plan.is_none() || evidence.path.is_cut || evidence.path.drops_full_segments)
+            && sender.dsacks_so_far.unwrap_or(0) == 0
             && sender.backoff_least.is_some_and(|doublings| trace.at_least(t.silent_timers, doublings.into()))
     },
 };
