@@ -15,7 +15,6 @@ use pipefill_core::limit::{Cause, LimitedBy};
 #[cfg(test)]
 use {
     super::ledger::{JudgedSpan, Ledger},
-    crate::ground::interval::TimeInterval,
     crate::ground::thresholds::STANDARD,
     crate::infer::KnownRun,
     pipefill_core::limit::CwndCause,

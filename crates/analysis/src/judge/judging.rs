@@ -471,14 +471,16 @@ impl<'a> JudgedFlow<'a> {
         is_carried(offered, carried.sum(), thresholds)
     }
 
-    /// While its bottleneck's bucket was not empty, where that is a considerable part of its time.
+    /// While its bottleneck's bucket was not empty, where that is a considerable part of its time, and let more pass than the rate.
     fn unlimited(&self, facts: &RunFacts<'_>, thresholds: &Thresholds) -> Option<UnlimitedStart> {
-        let bucket_bytes = facts.way(self.flow.direction).burst;
+        let way = facts.way(self.flow.direction);
         let life = facts.run.streams_of(self.index).map(interval::life).reduce(TimeInterval::around)?;
+        let carried = facts.run.streams_of(self.index).map(|stream| stream.received_bytes).sum();
+        let is_beyond_the_rate = life.bps(carried) > way.rate(life)?.value.bps() as f64;
         let lasted_us = self.within_burst_to_us.saturating_sub(life.from_us);
         let share = lasted_us as f64 / life.length_us().max(1) as f64;
-        let is_told = bucket_bytes > 0 && share >= thresholds.unlimited_told.value();
-        is_told.then_some(UnlimitedStart { bucket_bytes, lasted_us })
+        let is_told = is_beyond_the_rate && share >= thresholds.unlimited_told.value();
+        is_told.then_some(UnlimitedStart { bucket_bytes: way.burst, lasted_us })
     }
 
     /// What is known of the whole flow, whoever held it.

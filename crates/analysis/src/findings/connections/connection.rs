@@ -149,19 +149,8 @@ impl Connection<'_> {
         samples.iter().map(|sample| sample.since(&samples[0]))
     }
 
-    /// Of a socket that has just opened the bytes count from its beginning: whether less than a full segment was acknowledged shows what arrives.
     fn counted(&self, sample: &TcpSample) -> TcpInfo {
-        let Some(first) = self.samples.first().map(|first| first.info) else { return sample.info };
-        let counted = sample.info.since(&first);
-        match first.bytes_acked.filter(|&bytes| bytes < u64::from(first.mss_bytes)) {
-            // `tcp_ack()` counts the SYN of the end that opens as a byte.
-            Some(before) => TcpInfo {
-                bytes_sent: sample.info.bytes_sent,
-                bytes_acked: sample.info.bytes_acked.map(|bytes| bytes.saturating_sub(before.min(1))),
-                ..counted
-            },
-            None => counted,
-        }
+        self.samples.first().map_or(sample.info, |first| sample.info.since(&first.info))
     }
 
     /// What its sending end sent again.
@@ -181,10 +170,10 @@ impl Connection<'_> {
         manifest
     }
 
-    /// What its socket had counted at its first sample.
+    /// What its socket had counted at its first sample. `tcp_ack()` counts the SYN of the end that opens as a byte.
     fn before(&self) -> Option<CountsBefore> {
         self.samples.first().map(|first| CountsBefore {
-            acked_bytes: first.info.bytes_acked.unwrap_or(0),
+            acked_bytes: first.info.bytes_acked.unwrap_or(0).saturating_sub(1),
             retransmits: first.info.retransmits,
         })
     }
