@@ -130,14 +130,14 @@ fn is_of_sockets(record: &RecordReader) -> bool {
         && !manifest.tables.iter().flatten().any(is_counted)
 }
 
-/// What the sockets and the packets of a record show; with a `view` the sockets of that end.
+/// What the sockets, the packets and the processes of a record show; with a `view` the sockets of that end.
 fn samples(
     record: &RecordReader,
     view: Option<View>,
 ) -> Result<impl Iterator<Item = Result<AnyRow, StoreError>>, StoreError> {
     let is_seen = move |row: &AnyRow| match row {
         AnyRow::Tcp(sample) => view.is_none_or(|view| view.sees(sample)),
-        AnyRow::Packets(_) => view.is_none(),
+        AnyRow::Packets(_) | AnyRow::Cpu(_) => view.is_none(),
         _ => false,
     };
     Ok(record.rows()?.filter(move |row| row.as_ref().map_or(true, is_seen)))
@@ -169,10 +169,16 @@ pub fn cut(directory: &Path, width_us: u64) -> Result<Option<(Manifest, Vec<Stre
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connections::{KeptConnection, Recorded, write_connections};
     use crate::synthetic;
+    use pipefill_analysis::findings::connections::{ConnectionCpu, ProcessCpuRows};
     use pipefill_core::file_name::FileName;
+    use pipefill_core::limit::{Cause, LimitedBy};
+    use pipefill_core::record::{CpuQuota, CpuSample, Observed, StreamEnd, TcpSample, ThreadRole};
+    use pipefill_core::tcp_info::TcpInfo;
     use pipefill_store::{Owner, Partial};
     use std::fs;
+    use std::time::Duration;
 
     #[test]
     fn what_is_read_is_what_the_rows_in_memory_give() {
@@ -184,6 +190,63 @@ mod tests {
         assert_eq!(condensed.metrics, RunMetrics::of(&record));
         assert_eq!(Manifest { tables: None, ..condensed.manifest }, record.manifest);
         assert!(!condensed.series.curves.is_empty());
+    }
+
+    /// Four seconds of a sender whose cgroup may not run most of the time, and which has nothing to send in every second sample.
+    #[test]
+    fn a_kept_connection_is_judged_with_what_its_process_used() {
+        let samples = (0..400).map(|at| TcpSample {
+            t_us: at * 10_000,
+            stream: 0,
+            end: StreamEnd::Sender,
+            info: TcpInfo {
+                mss_bytes: 1_448,
+                min_rtt_us: Some(20_000),
+                srtt_us: Some(20_000),
+                bytes_acked: Some(at * 10_000),
+                notsent_bytes: Some((at % 2) as u32),
+                unacked_bytes: 10_000,
+                cwnd_bytes: Some(400_000),
+                ..TcpInfo::default()
+            },
+            wmem_queued_bytes: Some(10_000),
+            sndbuf_bytes: Some(400_000),
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        });
+        let used = (0..40).map(|tenth| CpuSample {
+            throttled_periods: Some(tenth),
+            throttled_us: Some(tenth * 90_000),
+            ..CpuSample::of_thread(tenth * 100_000, ThreadRole::Telemetry, tenth * 2_000, None)
+        });
+        let quota = CpuQuota {
+            cgroup: "/box".to_owned(),
+            file: CpuQuota::FILE.to_owned(),
+            quota_us: 2_000,
+            period_us: 100_000,
+        };
+        let local = ProcessCpuRows { quota: Some(quota.clone()), samples: used.collect() };
+        let kept = KeptConnection {
+            observed: Observed { local_quota: Some(quota), ..Observed::default() },
+            congestion_control: "cubic".to_owned(),
+            offered: None,
+            every: Duration::from_millis(10),
+            samples: samples.collect(),
+            exact: None,
+            cpu: ConnectionCpu { local, ..ConnectionCpu::default() },
+            sender_samples: Vec::new(),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let (all, names) = (vec![vec![Recorded::Connection(kept)]], ["a".to_owned()]);
+        let written =
+            write_connections(&all, &[Vec::new()], &names, "kept", &folder.path().join("kept")).unwrap();
+        let run = fs::read_dir(written.experiment.runs()).unwrap().next().unwrap().unwrap().path();
+        let metrics = condense(&run, 600, None).unwrap().unwrap().metrics;
+        let diagnosis = metrics.flows[0].diagnosis.as_ref().unwrap();
+        assert_eq!((diagnosis.limited_by, diagnosis.cause), (LimitedBy::Cpu, Some(Cause::Quota)));
+        let quota = diagnosis.figures.quota.unwrap();
+        assert!(quota.periods_share > 0.99 && (quota.held_share - 0.9).abs() < 0.01, "{quota:?}");
     }
 
     #[test]

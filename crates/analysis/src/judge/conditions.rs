@@ -113,7 +113,7 @@ pub(super) fn is_cpu_bound(evidence: &Evidence, end: StreamEnd, t: &Thresholds, 
 
 /// Whether a CPU quota is too small for what its cgroup does.
 pub(super) fn runs_out(quota: QuotaUse, t: &Thresholds, trace: &mut Trace) -> bool {
-    trace.at_least(t.quota_periods, quota.periods)
+    quota.periods > 0.0 && trace.at_least(t.quota_periods, quota.periods)
 }
 
 /// Whether the advertised window is closed in front of data that the application has not read. What waits for a lost segment does not

@@ -83,10 +83,8 @@ impl<'a> Refiner<'a> {
         if sender.cwnd_before_idle.is_some() {
             return Some(Cause::IdleRestart);
         }
-        // Where ACKs were lost or late, nothing was: the timer ran out for want of them.
         let is_awaited = trace.at_least(self.thresholds.timer_awaited, sender.timer_share);
-        let had_arrived = matches!(self.last, Some((_, Some(Cause::AckPath | Cause::Reordering))));
-        if is_awaited && !had_arrived {
+        if is_awaited && !self.had_arrived(&mut trace) {
             return Some(Cause::Timeout);
         }
         let recent = self.last.filter(|(at_us, _)| evidence.to_us - at_us <= self.memory_us);
@@ -203,6 +201,14 @@ impl<'a> Refiner<'a> {
         self.losses.observed.is_some_and(|way| {
             way.rate_bps.is_none() && !queue::may_overflow(&way, round_trip_us as u64, self.thresholds)
         }) && trace.at_least(self.thresholds.round_trip_long, self.over_base(round_trip_us))
+    }
+
+    /// Whether what a timer is awaited for had arrived: ACKs were lost or late.
+    fn had_arrived(&self, trace: &mut Trace) -> bool {
+        let is_of_acks = |kind: LossKind| matches!(kind, LossKind::Acks | LossKind::Reordering);
+        let seen = self.losses.observed.and_then(|way| way.loss).is_some_and(|loss| is_of_acks(loss.value));
+        let last = matches!(self.last, Some((_, Some(Cause::AckPath | Cause::Reordering))));
+        seen || last || self.are_acks_lost(trace)
     }
 
     fn over_base(&self, rtt_us: f64) -> f64 {
@@ -365,6 +371,12 @@ mod tests {
         assert_eq!(see(dropped(3, 0), none, 0.4), Some(Cause::RandomLoss));
         let acks = Drops { offered: Some(100), ..dropped(90, 0) };
         assert_eq!(see(dropped(0, 0), acks, 1.0), Some(Cause::AckPath));
+        let before_the_timer = Evidence {
+            sender: Some(SenderEvidence { timer_share: 1.0, ..SenderEvidence::default() }),
+            ..Evidence::default()
+        };
+        let mut refiner = refiner_of(Losses { data: dropped(0, 0), acks, ..Losses::default() });
+        assert_eq!(refiner.see(&before_the_timer, LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
         Setting::CpuQuota { ref quota, .. } => {
             let value = change.setting.value()?;
-            format!("echo '{value}' > {}/{}    # {host}", quota.cgroup, quota.file)
+            format!("echo '{value}' > '{}/{}'    # {host}", quota.cgroup, quota.file)
         }
         Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
         Setting::Sndbuf(size) => option(size, note("needs wmem_max")),
@@ -332,6 +332,7 @@ fn why(reason: Reason) -> String {
 mod tests {
     use super::*;
     use pipefill_analysis::findings::proposal::EndStacks;
+    use pipefill_core::record::CpuQuota;
 
     /// The change, the commands and the setting of an advice for a peer with `stack`.
     fn for_stack(setting: Setting, stack: HostStack) -> (String, Vec<String>, Option<String>) {
@@ -391,6 +392,22 @@ mod tests {
         assert_eq!(command, "sysctl -w net.ipv4.tcp_congestion_control=bbr    # on the peer");
         let (change, command) = told(Target::Program, Setting::Parallel(4), "", HostNames::Observed(forward));
         assert_eq!((&*change, &*command), ("4 connections at once", ""));
+    }
+
+    #[test]
+    fn a_quota_is_written_to_the_file_of_its_cgroup_whatever_that_is_called() {
+        let written = |file: &str| {
+            let (cgroup, file) = ("/sys/fs/cgroup/a\\x2db.service".to_owned(), file.to_owned());
+            let quota = CpuQuota { cgroup, file, quota_us: 2_000, period_us: 100_000 };
+            let setting = Setting::CpuQuota { quota, wanted_us: 72_000 };
+            told(Target::Sender, setting, "", HostNames::Observed(Direction::Forward)).1
+        };
+        let (directory, host) = ("/sys/fs/cgroup/a\\x2db.service", "# on this host");
+        assert_eq!(written(CpuQuota::FILE), format!("echo '72000 100000' > '{directory}/cpu.max'    {host}"));
+        assert_eq!(
+            written(CpuQuota::FILE_1),
+            format!("echo '72000' > '{directory}/cpu.cfs_quota_us'    {host}")
+        );
     }
 
     #[test]

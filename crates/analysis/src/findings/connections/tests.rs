@@ -476,7 +476,7 @@ fn throttled(periods: u64) -> ProcessCpuRows {
 }
 
 /// A sender of 8 Mbit/s, with processes that used this at both ends.
-fn with_cpu(cpu: ConnectionCpu, say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
+fn with_cpu(cpu: &ConnectionCpu, say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
     let say = |n: u32, info: &mut TcpInfo| {
         info.bytes_acked = Some(u64::from(n) * 100_000);
         info.delivered_segments = Some(n * 70);
@@ -499,7 +499,7 @@ fn with_cpu(cpu: ConnectionCpu, say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFi
 fn a_process_whose_quota_runs_out_is_held_by_it_where_that_shows_and_needs_what_it_was_held_back() {
     let sends = |periods, has_unsent: fn(u32) -> bool| {
         let cpu = ConnectionCpu { local: throttled(periods), ..ConnectionCpu::default() };
-        with_cpu(cpu, |n, info| info.notsent_bytes = Some(if has_unsent(n) { 100_000 } else { 0 })).verdict
+        with_cpu(&cpu, |n, info| info.notsent_bytes = Some(if has_unsent(n) { 100_000 } else { 0 })).verdict
     };
     let held = sends(60, |n| n % 3 > 0);
     assert_eq!((held.limited_by, held.cause), (Some(LimitedBy::Cpu), Some(Cause::Quota)), "{held:#?}");
@@ -514,7 +514,7 @@ fn a_process_whose_quota_runs_out_is_held_by_it_where_that_shows_and_needs_what_
 
     let receives = |shrinks: bool| {
         let cpu = ConnectionCpu { remote: throttled(90), ..ConnectionCpu::default() };
-        with_cpu(cpu, |n, info| {
+        with_cpu(&cpu, |n, info| {
             info.rwnd_bytes = Some(if shrinks && n % 3 > 0 { 20_000 } else { 400_000 });
         })
         .verdict
@@ -536,7 +536,7 @@ fn a_thread_that_is_always_busy_holds_what_it_lets_run_dry_and_nothing_else() {
         let (local, remote) =
             if sends { (rows, ProcessCpuRows::default()) } else { (ProcessCpuRows::default(), rows) };
         let cpu = ConnectionCpu { local, remote };
-        let verdict = with_cpu(cpu, |_, info| info.notsent_bytes = Some(notsent)).verdict;
+        let verdict = with_cpu(&cpu, |_, info| info.notsent_bytes = Some(notsent)).verdict;
         (verdict.limited_by, verdict.cause)
     };
     let of = |computes, waits, notsent| of_end(true, computes, waits, notsent);

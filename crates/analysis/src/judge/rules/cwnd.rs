@@ -14,7 +14,8 @@ pub(super) const TIMEOUT: Rule = Rule {
     question: "Does nothing come back for half of the time or more until the retransmission timer runs out, and does sending again help?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
-        evidence.sender.as_ref().is_some_and(|sender| trace.at_least(t.timer_awaited, sender.timer_share))
+        let awaited = evidence.sender.as_ref().map(|sender| sender.timer_share).filter(|&share| share > 0.0);
+        awaited.is_some_and(|share| trace.at_least(t.timer_awaited, share))
     },
 };
 
