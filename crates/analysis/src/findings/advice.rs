@@ -44,11 +44,6 @@ const DELAY_LIMIT: u64 = 1_000_000;
 const BESIDE: f64 = 0.1;
 /// A change that brings less is no advice.
 const WORTH: f64 = 1.05;
-/// After this time of retransmissions, in retransmission timers from the least up, the sender takes a path for a black hole:
-/// `tcp_retries1` of 3 (`retransmits_timed_out()`).
-const PROBING_TIMERS: u32 = 15;
-/// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
-const TIMER_MIN: Duration = Duration::from_millis(200);
 
 /// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so.
 pub fn advise(judged: &JudgedFlow) -> Vec<Advice> {
@@ -185,10 +180,7 @@ impl Case<'_> {
             Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
             Some(Cause::Mtu) => {
                 let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
-                let detected = (TIMER_MIN + self.base_rtt().unwrap_or_default()) * PROBING_TIMERS;
-                let limit = self.judged.room_bps.map(rounded);
-                let forecast = limit.map(|bps| self.lifted_after(bps, detected.as_secs_f64()));
-                self.proposed(vec![probing], Reason::LinkDropsLargePackets, forecast)
+                self.proposed(vec![probing], Reason::LinkDropsLargePackets, self.after_probing())
             }
             _ => self.nothing(self.of_the_path()),
         }
@@ -296,7 +288,7 @@ impl Case<'_> {
         Some(self.proposed(vec![change], Reason::QueueRunsEmpty, forecast))
     }
 
-    /// `None` where it is BBR already.
+    /// `None` where it is BBR already, and for datagrams, which have no congestion control of the kernel's.
     fn bbr(&self, reason: Reason) -> Option<Advice> {
         let change = self.with_bbr()?;
         let forecast = self.forecast(self.target_bps(), Changed { control: "bbr", ..self.as_it_is() });
@@ -305,7 +297,7 @@ impl Case<'_> {
 
     fn with_bbr(&self) -> Option<Change> {
         let JudgedFlow { plan, flows, flow, congestion_control, .. } = self.judged;
-        if congestion_control == "bbr" {
+        if congestion_control == "bbr" || flow.protocol != Protocol::Tcp {
             return None;
         }
         let is_shared = plan.as_ref().is_some_and(|plan| shares_its_table(plan, self.index()));

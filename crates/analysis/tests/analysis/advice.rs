@@ -299,10 +299,17 @@ fn slow_start_after_idle_has_its_advice_beside_the_wait_of_a_program() {
 
 #[test]
 fn a_black_hole_is_found_after_four_timers_and_carries_nothing_until_then() {
-    let mut judged = observed(&[(LimitedBy::Path, Some(Cause::Mtu), 10_000)], Figures::default());
-    judged.goodput_bps = 0;
-    // 3.6 s of timers, and 0.34 s of slow start from one segment.
-    assert_eq!(shown(&advise(&judged)), [("net.ipv4.tcp_mtu_probing", Some(583), None)]);
+    let with = |control: &str| {
+        let held =
+            [(LimitedBy::Path, Some(Cause::Mtu), 8_000), (LimitedBy::Cwnd, Some(Cause::RandomLoss), 2_000)];
+        let congestion_control = control.to_owned();
+        let judged = JudgedFlow { goodput_bps: 0, congestion_control, ..observed(&held, Figures::default()) };
+        advise(&judged).remove(0)
+    };
+    // 10 s less 3.68 s of a probe and timers: 6.32 s. BBR doubles its rate each round trip of 40 ms; others need 18.7 s for all of it, and are
+    // at 33 Mbit/s in the end.
+    assert_eq!(shown(&[with("bbr")]), [("net.ipv4.tcp_mtu_probing", Some(574), None)]);
+    assert_eq!(shown(&[with("reno")]), [("net.ipv4.tcp_mtu_probing", Some(107), None)]);
 }
 
 #[test]
@@ -333,4 +340,12 @@ fn a_paced_upload_leaves_its_path_to_the_acks() {
         (advice[0].setting.as_deref(), advice[0].predicted_bps),
         (Some("SO_MAX_PACING_RATE"), Some(95_640_000))
     );
+}
+
+#[test]
+fn datagrams_get_no_congestion_control() {
+    let text = PATH.replace("\"2p\"", "\"4bdp\"") + "[[flow]]\nprotocol = \"udp\"\nbitrate = \"300mbit\"\n";
+    let spec = spec(&text);
+    let advice = advise(&judged(&spec, diagnosis(&spec, 0, LimitedBy::Path, None), bloated(), 95_000_000));
+    assert_eq!(sets(&advice), ["path.queue=0.5bdp"]);
 }

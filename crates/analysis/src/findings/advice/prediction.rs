@@ -13,6 +13,7 @@ use crate::judge::HeldTime;
 use pipefill_core::cell::{FlowSpec, LossSpec, Protocol};
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::units::{Bytes, Ratio};
+use std::time::Duration;
 
 /// A buffer that is no limit.
 const UNBOUNDED: Bytes = Bytes::new(u64::MAX);
@@ -85,6 +86,16 @@ impl Growth {
     }
 }
 
+/// After a loss probe of two round trips and so many retransmission timers, the least one doubled each time, the sender takes a path for a black
+/// hole: `tcp_retries1` is 3 (`retransmits_timed_out()`).
+const PROBING_TIMERS: u32 = 15;
+/// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
+const TIMER_MIN: Duration = Duration::from_millis(200);
+/// Payload of the segments that it tries, with timestamps (`tcp_base_mss`).
+const PROBING_SEGMENT: f64 = 1_012.0;
+/// Half of the initial window, segments: no full one of it arrived.
+const PROBING_WINDOW: f64 = (laws::INITIAL_WINDOW_SEGMENTS / 2) as f64;
+
 /// What a flow would be with a change.
 #[derive(Clone, Copy)]
 pub(super) struct Changed<'a> {
@@ -117,16 +128,11 @@ impl Case<'_> {
 
     /// The flow without its limit, where `limit_bps` is the next one. What is measured of a scenario begins after its slow start.
     pub(super) fn lifted(&self, limit_bps: u64) -> Forecast {
-        self.lifted_after(limit_bps, 0.0)
-    }
-
-    /// The same where the change takes effect after `wait_s` in which nothing gets through.
-    pub(super) fn lifted_after(&self, limit_bps: u64, wait_s: f64) -> Forecast {
         let held = self.held();
         let limit_bps = limit_bps.max(self.judged.goodput_bps);
         let Some(growth) = self.growth(held.bps, limit_bps) else { return self.at(limit_bps) };
-        let us = rounded((held.others_s + wait_s + growth.seconds_of(held.bits)) * 1e6);
-        let bits = held.other_bits + growth.bits_in((held.seconds - wait_s).max(0.0));
+        let us = rounded((held.others_s + growth.seconds_of(held.bits)) * 1e6);
+        let bits = held.other_bits + growth.bits_in(held.seconds);
         let bps = match self.judged.is_observed() {
             true => rounded(bits / (held.seconds + held.others_s)).min(limit_bps),
             false => limit_bps,
@@ -134,6 +140,26 @@ impl Case<'_> {
         let is_known = held.bits > 0.0;
         let bps = Some(bps.max(self.judged.goodput_bps));
         Forecast { bps, us: is_known.then_some(us), active_bps: None }
+    }
+
+    /// A flow that got no full segment through, whose sender then tries smaller ones: nothing passes until it does. How much waits is not known, and so
+    /// is the time of it.
+    pub(super) fn after_probing(&self) -> Option<Forecast> {
+        let (limit_bps, rtt) = (self.judged.room_bps?, self.base_rtt()?);
+        let found_s = (rtt * 2 + (TIMER_MIN + rtt) * PROBING_TIMERS).as_secs_f64();
+        let all_s = self.judged.flow.duration.as_secs_f64();
+        let (left_s, rtt_s) = ((all_s - found_s).max(0.0), rtt.as_secs_f64());
+        let segment_bps = PROBING_SEGMENT * 8.0 / rtt_s;
+        let bits = if self.judged.congestion_control == "bbr" {
+            Growth { from_bps: segment_bps.min(limit_bps), to_bps: limit_bps, rtt_s }.bits_in(left_s)
+        } else {
+            // A segment more each round trip, from half of what was out before.
+            let from_bps = (segment_bps * PROBING_WINDOW).min(limit_bps);
+            let grown_s = ((limit_bps - from_bps) / segment_bps * rtt_s).min(left_s);
+            let grown_bps = from_bps + grown_s / rtt_s * segment_bps;
+            (from_bps + grown_bps) / 2.0 * grown_s + (left_s - grown_s) * limit_bps
+        };
+        Some(Forecast { bps: Some(rounded(bits / all_s)), us: None, active_bps: None })
     }
 
     /// Slow start from the rate while the limit held up to `limit_bps`; `None` without a round trip, or where there is nothing to gain.
