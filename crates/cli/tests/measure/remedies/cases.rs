@@ -282,7 +282,7 @@ pub(super) const CASES: &[Case] = &[
         needs: &["python3", "curl"],
         bytes: 100_000_000,
         rtt: "20ms",
-        rate: "20mbit",
+        rate: "10mbit",
         options: &["--inner-mtu", "1480", "--pmtud", "black-hole"],
         server: ["exec python3 -m http.server --bind 0.0.0.0 8000 >/dev/null 2>&1"; 2],
         client: ["curl -s -m 5.8 -o /dev/null http://$PIPEFILL_SERVER:8000/file || test $? = 28"; 2],
