@@ -237,12 +237,12 @@ impl Case<'_> {
         let found = match self.cause.and_then(Cause::of_cwnd) {
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
-                vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), self.more_streams()]
+                let more = self.more_streams().filter(|_| self.streams_fit_into_the_queue());
+                vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), more]
             }
             Some(CwndCause::Policer) => vec![Some(self.pace_below_the_policer())],
-            Some(CwndCause::AckPath) => {
-                vec![self.pace_the_other_way(), self.bbr(Reason::BbrNeedsFewAcks), self.more_streams()]
-            }
+            // BBR takes ACKs that wait for a slow path.
+            Some(CwndCause::AckPath) => vec![self.pace_the_other_way(), self.more_streams()],
             Some(CwndCause::RandomLoss) => vec![self.bbr(Reason::BbrIgnoresLoss), self.more_streams()],
             // BBR takes what overtakes for the least round trip, and its BDP becomes too small.
             Some(CwndCause::Reordering) => vec![self.more_streams()],
@@ -310,6 +310,13 @@ impl Case<'_> {
         })
     }
 
+    /// More streams overflow a queue more often: they gain where one is far below the path's rate, and its ACKs come.
+    fn streams_fit_into_the_queue(&self) -> bool {
+        let back = self.judged.flow.direction.opposite();
+        let is_filled = self.judged.flows.iter().any(|flow| flow.direction == back);
+        !is_filled && self.judged.goodput_bps.saturating_mul(2) < self.target_bps()
+    }
+
     /// `None` where there are as many streams as there may be.
     fn more_streams(&self) -> Option<Advice> {
         let JudgedFlow { ref flow, goodput_bps, .. } = *self.judged;
@@ -321,8 +328,7 @@ impl Case<'_> {
         }
         let each = goodput_bps.saturating_mul(more / streams.max(1));
         let is_rare = self.judged.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
-        let is_known =
-            is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && !self.has_rivals();
+        let is_known = is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && self.is_alone();
         let forecast = is_known.then(|| self.at(self.target_bps().min(each)));
         let change = self.of_flow(Target::Program, Setting::Parallel(more), "parallel");
         Some(self.proposed(vec![change], Reason::StreamsRecoverAlone, forecast))
@@ -364,9 +370,9 @@ impl Case<'_> {
         if plan.as_ref().is_some_and(|plan| shares_its_table(plan, index)) {
             return None;
         }
-        // An ACK of 66 bytes for every second segment of 1448.
-        let acks = self.target_bps() as f64 * 66.0 / (2.0 * 1448.0);
-        let left = ((rate.bps() as f64 - 1.2 * acks) * 0.9).max(rate.bps() as f64 / 10.0);
+        let free = (rate.bps() as f64 - 1.2 * self.acks_bps()) * 0.9;
+        let least = rate.bps() as f64 / 10.0;
+        let left = free.max(least);
         let kbit = (rounded(left) / u64::from(other.parallel).max(1) / 1_000).max(1);
         let change = Change {
             // What comes back is sent where this flow's data go.
@@ -374,8 +380,9 @@ impl Case<'_> {
             setting: Setting::OtherFlowsMaxPacingRate(kbit),
             key: self.key_of(index, "max_pacing_rate"),
         };
-        let forecast = self.lifted(self.target_bps());
-        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, Some(forecast)))
+        // Where they do not fit even so, how few of them are enough is not known beforehand.
+        let forecast = (free >= least).then(|| self.lifted(self.target_bps()));
+        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, forecast))
     }
 
     fn testbed(&self) -> Advice {

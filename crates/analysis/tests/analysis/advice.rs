@@ -208,8 +208,8 @@ fn what_nagle_held_is_gone_and_each_turn_still_takes_its_round_trip() {
     let figures =
         |turns| Figures { waits: Some(Waits { turns, nagles: 5, ..Waits::default() }), ..Figures::default() };
     let predicted = |turns| of_an_application(Cause::Nagle, &held, figures(turns))[0].predicted_bps;
-    assert_eq!(predicted(0), Some(95_640_000), "the path is next");
-    assert_eq!(predicted(5), Some(50_000_000), "5 turns of 40 ms");
+    assert_eq!(predicted(10), Some(25_000_000), "10 turns of 40 ms");
+    assert_eq!(predicted(0), Some(50_000_000), "5 waits, each with a turn that is too short to be seen");
 }
 
 #[test]
@@ -348,4 +348,26 @@ fn datagrams_get_no_congestion_control() {
     let spec = spec(&text);
     let advice = advise(&judged(&spec, diagnosis(&spec, 0, LimitedBy::Path, None), bloated(), 95_000_000));
     assert_eq!(sets(&advice), ["path.queue=0.5bdp"]);
+}
+
+#[test]
+fn a_second_request_at_once_needs_no_delay() {
+    let turns = |flow: &str| {
+        let spec = spec(&format!("{PATH}[[flow]]\napp = {{ kind = \"requests\", response = \"2KiB\" }}\n{flow}"));
+        let base = diagnosis(&spec, 0, LimitedBy::App, None);
+        let diagnosis = Diagnosis { cause: Some(Cause::Turns), ..base };
+        sets(&advise(&judged(&spec, diagnosis, Latency::default(), 10_000_000)))
+    };
+    assert_eq!(turns(""), ["flow.app.outstanding=2", "flow.nodelay=true"]);
+    assert_eq!(turns("nodelay = true\n"), ["flow.app.outstanding=2"]);
+}
+
+#[test]
+fn bbr_is_no_advice_where_acks_wait_nor_more_streams_where_a_queue_is_nearly_filled() {
+    let of = |flow: &str, cause| {
+        sets(&advice(&format!("{PATH}[[flow]]\n{flow}"), 0, LimitedBy::Cwnd, Some(cause)))
+    };
+    assert_eq!(of("", CwndCause::AckPath), ["flow.parallel=10"]);
+    let beside_upload = of("[[flow]]\ndirection = \"reverse\"\n", CwndCause::QueueLoss);
+    assert!(!beside_upload.iter().any(|line| line.contains("parallel")), "{beside_upload:?}");
 }

@@ -232,7 +232,6 @@ fn why(reason: Reason) -> String {
             "a window that is cut to 0.7 of itself keeps the pipe full where the queue holds 0.43 BDP (CUBIC) to one BDP (Reno)"
         }
         Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
-        Reason::BbrNeedsFewAcks => "it keeps its rate where few ACKs come",
         Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
         Reason::MarksCutTheWindow => {
             "an AQM on the path marks packets instead of dropping them: its queue is full, or its target is too low"

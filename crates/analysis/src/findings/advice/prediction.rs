@@ -5,14 +5,15 @@
 use super::Case;
 use crate::findings::verdict::JudgedFlow;
 use crate::ground::buffers;
+use crate::ground::interval;
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::sizing;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
 use crate::judge::HeldTime;
-use pipefill_core::cell::{FlowSpec, LossSpec, Protocol};
+use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, Protocol};
 use pipefill_core::limit::{Cause, LimitedBy};
-use pipefill_core::units::{Bytes, Ratio};
+use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::time::Duration;
 
 /// A buffer that is no limit.
@@ -25,6 +26,8 @@ const BBR_LOSS: f64 = 0.15;
 const QUEUE_BDP: f64 = 0.4;
 /// Of ACKs that are lost nobody foresees the rate.
 const ACKS_LOST: f64 = 0.3;
+/// From this part of the way back on ACKs are held up beside data that fills it.
+const ACKS_PART: f64 = 0.1;
 
 /// What a change should bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,13 +136,25 @@ impl Case<'_> {
         let Some(growth) = self.growth(held.bps, limit_bps) else { return self.at(limit_bps) };
         let us = rounded((held.others_s + growth.seconds_of(held.bits)) * 1e6);
         let bits = held.other_bits + growth.bits_in(held.seconds);
-        let bps = match self.judged.is_observed() {
-            true => rounded(bits / (held.seconds + held.others_s)).min(limit_bps),
-            false => limit_bps,
+        let bps = match &self.judged.plan {
+            None => rounded(bits / (held.seconds + held.others_s)).min(limit_bps),
+            Some(plan) => self.measured_bps(plan, growth),
         };
         let is_known = held.bits > 0.0;
         let bps = Some(bps.max(self.judged.goodput_bps));
         Forecast { bps, us: is_known.then_some(us), active_bps: None }
+    }
+
+    /// What is measured after the warm-up of a flow that begins with slow start.
+    fn measured_bps(&self, plan: &CellSpec, growth: Growth) -> u64 {
+        let flow = &self.judged.flow;
+        let warmup = interval::warmup(plan.run.warmup, flow, plan.path.rtt());
+        let initial =
+            laws::INITIAL_WINDOW_SEGMENTS * self.judged.path.headers.mss() * u64::from(flow.parallel);
+        let from_bps = (initial as f64 * 8.0 / growth.rtt_s).min(growth.to_bps);
+        let whole = Growth { from_bps, ..growth };
+        let [until, all_s] = [warmup, flow.duration].map(|time| time.as_secs_f64());
+        rounded((whole.bits_in(all_s) - whole.bits_in(until)) / (all_s - until))
     }
 
     /// A flow that got no full segment through, whose sender then tries smaller ones: nothing passes until it does. How much waits is not known, and so
@@ -207,7 +222,7 @@ impl Case<'_> {
         if self.is_disordered(is_bbr)
             || self.acks_are_held_up()
             || self.bucket_is_large()
-            || self.has_rivals()
+            || self.has_unequal_rivals(changed.control)
         {
             return None;
         }
@@ -228,11 +243,12 @@ impl Case<'_> {
         way.reorder.fraction() > 0.0 || overtakes || (has_jitter && !is_bbr)
     }
 
-    /// ACKs are lost, or share a bottleneck with data that goes their way.
+    /// ACKs are lost, or share a bottleneck that is slow for them with data that goes their way.
     pub(super) fn acks_are_held_up(&self) -> bool {
         let back = self.judged.flow.direction.opposite();
         let are_lost = self.judged.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
-        let is_filled = self.judged.path.way(back).rate.is_some()
+        let is_slow = |rate: Rate| self.acks_bps() >= rate.bps() as f64 * ACKS_PART;
+        let is_filled = self.judged.path.way(back).rate.is_some_and(|rate| is_slow(rate.value))
             && self.judged.flows.iter().any(|flow| {
                 flow.direction == back
                     && flow.protocol == Protocol::Tcp
@@ -242,10 +258,15 @@ impl Case<'_> {
         are_lost || is_filled
     }
 
-    /// Another flow of its direction takes what it can: how both share the path depends on how each of them answers to loss.
-    pub(super) fn has_rivals(&self) -> bool {
+    /// What ACKs of data at the target take of the way back: 66 bytes for every second segment of 1448.
+    pub(super) fn acks_bps(&self) -> f64 {
+        self.target_bps() as f64 * 66.0 / (2.0 * 1448.0)
+    }
+
+    /// Other flows of its direction that take what they can.
+    fn rivals(&self) -> impl Iterator<Item = &FlowSpec> {
         let direction = self.judged.flow.direction;
-        let takes_all = |flow: &FlowSpec| {
+        let takes_all = move |flow: &FlowSpec| {
             flow.direction == direction
                 && flow.protocol == Protocol::Tcp
                 && flow.bitrate.is_none()
@@ -253,7 +274,22 @@ impl Case<'_> {
                 && flow.max_pacing_rate.is_none()
         };
         let others = self.judged.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
-        others.into_iter().any(|(_, flow)| takes_all(flow))
+        others.map(|(_, flow)| flow).filter(move |flow| takes_all(flow))
+    }
+
+    /// Whether no other flow of TCP is there, in either direction.
+    pub(super) fn is_alone(&self) -> bool {
+        self.judged.flows.iter().filter(|flow| flow.protocol == Protocol::Tcp).count() == 1
+    }
+
+    /// How flows share a path depends on how each of them answers to loss: only the same congestion control and number of streams share it evenly.
+    fn has_unequal_rivals(&self, control: &str) -> bool {
+        let Some(plan) = &self.judged.plan else { return self.rivals().next().is_some() };
+        let of_host = &plan.data_sender(self.judged.flow.direction).congestion_control;
+        self.rivals().any(|rival| {
+            rival.congestion_control.as_ref().unwrap_or(of_host) != control
+                || rival.parallel != self.judged.flow.parallel
+        })
     }
 
     /// What a full bucket lets through at once is a part of the transfer.
@@ -320,8 +356,8 @@ impl Case<'_> {
                 return (changed.control == "bbr" && mean <= BBR_LOSS)
                     .then(|| rounded(bps as f64 * (1.0 - mean)));
             }
-            // A list of packets ends.
-            LossSpec::Packets(_) => return None,
+            // A list of packets ends, and BBR does not answer to it.
+            LossSpec::Packets(_) => return (changed.control == "bbr").then_some(bps),
         };
         if changed.control == "bbr" {
             return (p <= BBR_LOSS).then(|| rounded(bps as f64 * (1.0 - p)));
