@@ -353,9 +353,12 @@ fn datagrams_get_no_congestion_control() {
 #[test]
 fn a_second_request_at_once_needs_no_delay() {
     let turns = |flow: &str| {
-        let spec = spec(&format!("{PATH}[[flow]]\napp = {{ kind = \"requests\", response = \"2KiB\" }}\n{flow}"));
+        let spec =
+            spec(&format!("{PATH}[[flow]]\napp = {{ kind = \"requests\", response = \"2KiB\" }}\n{flow}"));
         let base = diagnosis(&spec, 0, LimitedBy::App, None);
-        let diagnosis = Diagnosis { cause: Some(Cause::Turns), ..base };
+        let held =
+            HeldTime { limited_by: LimitedBy::App, cause: Some(Cause::Turns), us: 1_000_000, share: 1.0 };
+        let diagnosis = Diagnosis { cause: Some(Cause::Turns), time: vec![held], ..base };
         sets(&advise(&judged(&spec, diagnosis, Latency::default(), 10_000_000)))
     };
     assert_eq!(turns(""), ["flow.app.outstanding=2", "flow.nodelay=true"]);
