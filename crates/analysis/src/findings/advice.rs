@@ -227,7 +227,7 @@ impl Case<'_> {
 
     fn larger_cwnd(&self) -> Vec<Advice> {
         match self.cause {
-            Some(Cause::IdleRestart) => return vec![self.cwnd_kept_after_idle()],
+            Some(Cause::IdleRestart) => return self.cwnd_kept_after_idle().into_iter().collect(),
             Some(Cause::Ecn) => {
                 let look = self.nothing(Reason::MarksCutTheWindow);
                 return std::iter::once(look).chain(self.bbr(Reason::BbrIgnoresMarks)).collect();
@@ -253,12 +253,19 @@ impl Case<'_> {
         found.into_iter().flatten().collect()
     }
 
-    fn cwnd_kept_after_idle(&self) -> Advice {
+    /// `None` where a queue is known that does not hold what such a window sends at once.
+    fn cwnd_kept_after_idle(&self) -> Option<Advice> {
         let before_bytes = self.judged.diagnosis.figures.cwnd_before_idle_bytes;
+        let headers = self.judged.path.headers;
+        let frames = |payload: u64| payload as f64 * headers.full_frame().get() as f64 / headers.mss() as f64;
+        let queue_bytes = self.judged.way().queue.map(|queue| queue.value.get() as f64);
+        if before_bytes.map(frames).zip(queue_bytes).is_some_and(|(before, queue)| before > queue) {
+            return None;
+        }
         let name = "sysctl.net.ipv4.tcp_slow_start_after_idle";
         let change = self.of_host(true, Setting::KeepCwndAfterIdle, name);
         let forecast = self.judged.room_bps.map(|room_bps| self.without_restarts(room_bps));
-        self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, forecast)
+        Some(self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, forecast))
     }
 
     fn longer_transfer(&self) -> Advice {

@@ -290,6 +290,12 @@ fn slow_start_after_idle_has_its_advice_beside_the_wait_of_a_program() {
     let own_pace = of(Cause::Rate, 7_000);
     assert_eq!(shown(&own_pace[..1]), [(idle, None, None)], "its pauses become longer");
     assert_eq!(own_pace[0].predicted_active_bps.map(|bps| bps / 1_000_000), Some(64), "100 Mbit in 1.55 s");
+    let kept = |cwnd_before_idle_bytes| {
+        let figures = Figures { cwnd_before_idle_bytes, ..Figures::default() };
+        let held = [(LimitedBy::App, Some(Cause::Response), 7_000), restarts];
+        advise(&observed(&held, figures)).len()
+    };
+    assert_eq!([kept(Some(470_000)), kept(Some(490_000))], [2, 1], "the queue holds 500 kB of frames");
     assert_eq!(
         shown(&of(Cause::Response, 30_000)),
         [("nothing", Some(100), Some(10_000))],
