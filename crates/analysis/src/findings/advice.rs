@@ -49,11 +49,6 @@ const DELAY_LIMIT: u64 = 1_000_000;
 const BESIDE: f64 = 0.1;
 /// A change that brings less is no advice.
 const WORTH: f64 = 1.05;
-/// After this time of retransmissions, in retransmission timers from the least up, the sender takes a path for a black hole:
-/// `tcp_retries1` of 3 (`retransmits_timed_out()`).
-const PROBING_TIMERS: u32 = 15;
-/// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
-const TIMER_MIN: Duration = Duration::from_millis(200);
 
 /// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so.
 pub fn advise(judged: &JudgedFlow) -> Vec<Advice> {
@@ -195,10 +190,7 @@ impl Case<'_> {
             Some(Cause::Silence) => self.nothing(Reason::NobodyAnswers),
             Some(Cause::Mtu) => {
                 let probing = self.of_host(true, Setting::MtuProbing, "sysctl.net.ipv4.tcp_mtu_probing");
-                let detected = (TIMER_MIN + self.base_rtt().unwrap_or_default()) * PROBING_TIMERS;
-                let limit = self.judged.room_bps.map(rounded);
-                let forecast = limit.map(|bps| self.lifted_after(bps, detected.as_secs_f64()));
-                self.proposed(vec![probing], Reason::LinkDropsLargePackets, forecast)
+                self.proposed(vec![probing], Reason::LinkDropsLargePackets, self.after_probing())
             }
             _ => self.nothing(self.of_the_path()),
         }]
@@ -270,7 +262,7 @@ impl Case<'_> {
 
     fn larger_cwnd(&self) -> Vec<Advice> {
         match self.cause {
-            Some(Cause::IdleRestart) => return vec![self.cwnd_kept_after_idle()],
+            Some(Cause::IdleRestart) => return self.cwnd_kept_after_idle().into_iter().collect(),
             Some(Cause::Timeout) => return vec![self.nothing(Reason::TimerIsAwaited)],
             Some(Cause::Ecn) => {
                 let look = self.nothing(Reason::MarksCutTheWindow);
@@ -281,14 +273,14 @@ impl Case<'_> {
         let found = match self.cause.and_then(Cause::of_cwnd) {
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
-                vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), self.more_streams()]
+                let more = self.more_streams().filter(|_| self.streams_fit_into_the_queue());
+                vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), more]
             }
             Some(CwndCause::Policer) => {
                 vec![self.larger_bucket(), self.larger_queue(), Some(self.pace_below_the_policer())]
             }
-            Some(CwndCause::AckPath) => {
-                vec![self.pace_the_other_way(), self.bbr(Reason::BbrNeedsFewAcks), self.more_streams()]
-            }
+            // BBR takes ACKs that wait for a slow path.
+            Some(CwndCause::AckPath) => vec![self.pace_the_other_way(), self.more_streams()],
             Some(CwndCause::RandomLoss) => vec![self.bbr(Reason::BbrIgnoresLoss), self.more_streams()],
             // BBR takes what overtakes for the least round trip, and its BDP becomes too small.
             Some(CwndCause::Reordering) => vec![self.more_streams()],
@@ -299,12 +291,19 @@ impl Case<'_> {
         found.into_iter().flatten().collect()
     }
 
-    fn cwnd_kept_after_idle(&self) -> Advice {
+    /// `None` where a queue is known that does not hold what such a window sends at once.
+    fn cwnd_kept_after_idle(&self) -> Option<Advice> {
         let before_bytes = self.judged.diagnosis.figures.cwnd_before_idle_bytes;
+        let headers = self.judged.path.headers;
+        let frames = |payload: u64| payload as f64 * headers.full_frame().get() as f64 / headers.mss() as f64;
+        let queue_bytes = self.judged.way().queue.map(|queue| queue.value.get() as f64);
+        if before_bytes.map(frames).zip(queue_bytes).is_some_and(|(before, queue)| before > queue) {
+            return None;
+        }
         let name = "sysctl.net.ipv4.tcp_slow_start_after_idle";
         let change = self.of_host(true, Setting::KeepCwndAfterIdle, name);
         let forecast = self.judged.room_bps.map(|room_bps| self.without_restarts(room_bps));
-        self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, forecast)
+        Some(self.proposed(vec![change], Reason::SlowStartAfterIdle { before_bytes }, forecast))
     }
 
     fn longer_transfer(&self) -> Advice {
@@ -366,7 +365,7 @@ impl Case<'_> {
         Some(self.proposed(vec![change], Reason::QueueRunsEmpty, forecast))
     }
 
-    /// `None` where it is BBR already.
+    /// `None` where it is BBR already, and for datagrams, which have no congestion control of the kernel's.
     fn bbr(&self, reason: Reason) -> Option<Advice> {
         let change = self.with_bbr()?;
         let forecast = self.forecast(self.target_bps(), Changed { control: "bbr", ..self.as_it_is() });
@@ -375,7 +374,7 @@ impl Case<'_> {
 
     fn with_bbr(&self) -> Option<Change> {
         let JudgedFlow { plan, flows, flow, congestion_control, .. } = self.judged;
-        if congestion_control == "bbr" {
+        if congestion_control == "bbr" || flow.protocol != Protocol::Tcp {
             return None;
         }
         let is_shared = plan.as_ref().is_some_and(|plan| shares_its_table(plan, self.index()));
@@ -386,6 +385,13 @@ impl Case<'_> {
             // The end's own key: it holds over [host], and over what the scenario may say of that end.
             self.of_host(true, Setting::Bbr, "congestion_control")
         })
+    }
+
+    /// More streams overflow a queue more often: they gain where one is far below the path's rate, and its ACKs come.
+    fn streams_fit_into_the_queue(&self) -> bool {
+        let back = self.judged.flow.direction.opposite();
+        let is_filled = self.judged.flows.iter().any(|flow| flow.direction == back);
+        !is_filled && self.judged.goodput_bps.saturating_mul(2) < self.target_bps()
     }
 
     /// `None` where there are as many streams as there may be.
@@ -399,8 +405,7 @@ impl Case<'_> {
         }
         let each = goodput_bps.saturating_mul(more / streams.max(1));
         let is_rare = self.judged.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
-        let is_known =
-            is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && !self.has_rivals();
+        let is_known = is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && self.is_alone();
         let forecast = is_known.then(|| self.at(self.target_bps().min(each)));
         let change = self.of_flow(Target::Program, Setting::Parallel(more), "parallel");
         Some(self.proposed(vec![change], Reason::StreamsRecoverAlone, forecast))
@@ -442,9 +447,9 @@ impl Case<'_> {
         if plan.as_ref().is_some_and(|plan| shares_its_table(plan, index)) {
             return None;
         }
-        // An ACK of 66 bytes for every second segment of 1448.
-        let acks = self.target_bps() as f64 * 66.0 / (2.0 * 1448.0);
-        let left = ((rate.bps() as f64 - 1.2 * acks) * 0.9).max(rate.bps() as f64 / 10.0);
+        let free = (rate.bps() as f64 - 1.2 * self.acks_bps()) * 0.9;
+        let least = rate.bps() as f64 / 10.0;
+        let left = free.max(least);
         let kbit = (rounded(left) / u64::from(other.parallel).max(1) / 1_000).max(1);
         let change = Change {
             // What comes back is sent where this flow's data go.
@@ -452,8 +457,9 @@ impl Case<'_> {
             setting: Setting::OtherFlowsMaxPacingRate(kbit),
             key: self.key_of(index, "max_pacing_rate"),
         };
-        let forecast = self.lifted(self.target_bps());
-        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, Some(forecast)))
+        // Where they do not fit even so, how few of them are enough is not known beforehand.
+        let forecast = (free >= least).then(|| self.lifted(self.target_bps()));
+        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, forecast))
     }
 
     fn testbed(&self) -> Advice {

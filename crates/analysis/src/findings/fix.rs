@@ -96,9 +96,12 @@ impl Round {
         let of_flow = |run: &RunMetrics, flow: u32| {
             let flow = run.flows.iter().find(|one| one.figures.flow == flow)?;
             let goodput_bps = flow.figures.goodput_bps;
-            // Of an application that sends at its own pace only the active time can become shorter.
+            // Of an application that sends at its own pace only the active time can become shorter; a warm-up may end within a burst.
             match (advice.predicted_active_bps, &flow.diagnosis) {
-                (Some(_), Some(diagnosis)) => FlowTimes::of(diagnosis, goodput_bps).active_bps,
+                (Some(_), Some(diagnosis)) => {
+                    let whole_bps = run.goodput_whole_bps.filter(|_| run.flows.len() == 1).or(goodput_bps);
+                    FlowTimes::of(diagnosis, whole_bps).active_bps
+                }
                 _ => goodput_bps,
             }
         };

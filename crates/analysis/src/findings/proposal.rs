@@ -328,8 +328,6 @@ pub enum Reason {
     QueueRunsEmpty,
     /// BBR does not fill a queue until it drops.
     BbrSparesTheQueue,
-    /// BBR keeps its rate where few ACKs come.
-    BbrNeedsFewAcks,
     /// BBR does not take a lost packet for a full queue.
     BbrIgnoresLoss,
     /// After each idle time cwnd starts anew.

@@ -129,11 +129,13 @@ impl HolderFigures {
         self.held_by(limited_by).figures()
     }
 
-    /// How long ACKs waited while the congestion window held, and how threads spent the time in which the CPU did: into `figures`.
+    /// How long ACKs waited while the congestion window held and what that was before idle times, and how threads spent the time in which the CPU
+    /// did: into `figures`.
     pub(super) fn means(&self, figures: Figures) -> Figures {
         let (cwnd, cpu) = (self.held_by(LimitedBy::Cwnd), self.held_by(LimitedBy::Cpu));
         Figures {
             ack_wait_us: cwnd.ack_wait_us.get().map(rounded),
+            cwnd_before_idle_bytes: cwnd.figures().cwnd_before_idle_bytes,
             cpu_share: cpu.computed.get().map(|share| share.min(1.0)),
             cpu_wait_share: cpu.waited.get().map(|share| share.min(1.0)),
             quota: self.held.get(&(LimitedBy::Cpu, Some(Cause::Quota))).and_then(FiguresOfStreams::quota),

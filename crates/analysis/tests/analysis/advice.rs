@@ -208,8 +208,8 @@ fn what_nagle_held_is_gone_and_each_turn_still_takes_its_round_trip() {
     let figures =
         |turns| Figures { waits: Some(Waits { turns, nagles: 5, ..Waits::default() }), ..Figures::default() };
     let predicted = |turns| of_an_application(Cause::Nagle, &held, figures(turns))[0].predicted_bps;
-    assert_eq!(predicted(0), Some(95_640_000), "the path is next");
-    assert_eq!(predicted(5), Some(50_000_000), "5 turns of 40 ms");
+    assert_eq!(predicted(10), Some(25_000_000), "10 turns of 40 ms");
+    assert_eq!(predicted(0), Some(50_000_000), "5 waits, each with a turn that is too short to be seen");
 }
 
 #[test]
@@ -290,6 +290,12 @@ fn slow_start_after_idle_has_its_advice_beside_the_wait_of_a_program() {
     let own_pace = of(Cause::Rate, 7_000);
     assert_eq!(shown(&own_pace[..1]), [(idle, None, None)], "its pauses become longer");
     assert_eq!(own_pace[0].predicted_active_bps.map(|bps| bps / 1_000_000), Some(64), "100 Mbit in 1.55 s");
+    let kept = |cwnd_before_idle_bytes| {
+        let figures = Figures { cwnd_before_idle_bytes, ..Figures::default() };
+        let held = [(LimitedBy::App, Some(Cause::Response), 7_000), restarts];
+        advise(&observed(&held, figures)).len()
+    };
+    assert_eq!([kept(Some(470_000)), kept(Some(490_000))], [2, 1], "the queue holds 500 kB of frames");
     assert_eq!(
         shown(&of(Cause::Response, 30_000)),
         [("nothing", Some(100), Some(10_000))],
@@ -299,10 +305,17 @@ fn slow_start_after_idle_has_its_advice_beside_the_wait_of_a_program() {
 
 #[test]
 fn a_black_hole_is_found_after_four_timers_and_carries_nothing_until_then() {
-    let mut judged = observed(&[(LimitedBy::Path, Some(Cause::Mtu), 10_000)], Figures::default());
-    judged.goodput_bps = 0;
-    // 3.6 s of timers, and 0.34 s of slow start from one segment.
-    assert_eq!(shown(&advise(&judged)), [("net.ipv4.tcp_mtu_probing", Some(583), None)]);
+    let with = |control: &str| {
+        let held =
+            [(LimitedBy::Path, Some(Cause::Mtu), 8_000), (LimitedBy::Cwnd, Some(Cause::RandomLoss), 2_000)];
+        let congestion_control = control.to_owned();
+        let judged = JudgedFlow { goodput_bps: 0, congestion_control, ..observed(&held, Figures::default()) };
+        advise(&judged).remove(0)
+    };
+    // 10 s less 3.68 s of a probe and timers: 6.32 s. BBR doubles its rate each round trip of 40 ms; others need 18.7 s for all of it, and are
+    // at 33 Mbit/s in the end.
+    assert_eq!(shown(&[with("bbr")]), [("net.ipv4.tcp_mtu_probing", Some(574), None)]);
+    assert_eq!(shown(&[with("reno")]), [("net.ipv4.tcp_mtu_probing", Some(107), None)]);
 }
 
 #[test]
@@ -333,4 +346,37 @@ fn a_paced_upload_leaves_its_path_to_the_acks() {
         (advice[0].setting.as_deref(), advice[0].predicted_bps),
         (Some("SO_MAX_PACING_RATE"), Some(95_640_000))
     );
+}
+
+#[test]
+fn datagrams_get_no_congestion_control() {
+    let text = PATH.replace("\"2p\"", "\"4bdp\"") + "[[flow]]\nprotocol = \"udp\"\nbitrate = \"300mbit\"\n";
+    let spec = spec(&text);
+    let advice = advise(&judged(&spec, diagnosis(&spec, 0, LimitedBy::Path, None), bloated(), 95_000_000));
+    assert_eq!(sets(&advice), ["path.queue=0.5bdp"]);
+}
+
+#[test]
+fn a_second_request_at_once_needs_no_delay() {
+    let turns = |flow: &str| {
+        let spec =
+            spec(&format!("{PATH}[[flow]]\napp = {{ kind = \"requests\", response = \"2KiB\" }}\n{flow}"));
+        let base = diagnosis(&spec, 0, LimitedBy::App, None);
+        let held =
+            HeldTime { limited_by: LimitedBy::App, cause: Some(Cause::Turns), us: 1_000_000, share: 1.0 };
+        let diagnosis = Diagnosis { cause: Some(Cause::Turns), time: vec![held], ..base };
+        sets(&advise(&judged(&spec, diagnosis, Latency::default(), 10_000_000)))
+    };
+    assert_eq!(turns(""), ["flow.app.outstanding=2", "flow.nodelay=true"]);
+    assert_eq!(turns("nodelay = true\n"), ["flow.app.outstanding=2"]);
+}
+
+#[test]
+fn bbr_is_no_advice_where_acks_wait_nor_more_streams_where_a_queue_is_nearly_filled() {
+    let of = |flow: &str, cause| {
+        sets(&advice(&format!("{PATH}[[flow]]\n{flow}"), 0, LimitedBy::Cwnd, Some(cause)))
+    };
+    assert_eq!(of("", CwndCause::AckPath), ["flow.parallel=10"]);
+    let beside_upload = of("[[flow]]\ndirection = \"reverse\"\n", CwndCause::QueueLoss);
+    assert!(!beside_upload.iter().any(|line| line.contains("parallel")), "{beside_upload:?}");
 }

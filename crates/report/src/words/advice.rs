@@ -297,7 +297,6 @@ fn why(reason: Reason) -> String {
             "a window that is cut to 0.7 of itself keeps the pipe full where the queue holds 0.43 BDP (CUBIC) to one BDP (Reno)"
         }
         Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
-        Reason::BbrNeedsFewAcks => "it keeps its rate where few ACKs come",
         Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
         Reason::TimerIsAwaited => {
             "what would show the loss was lost too: look for what drops many segments in a row (an outage, a policer, a queue of a few packets); the \

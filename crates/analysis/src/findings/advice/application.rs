@@ -48,7 +48,8 @@ impl Case<'_> {
             tenfold_bps: self.reached(tenfold_bps).unwrap_or(tenfold_bps),
         };
         let with_wider = self.reached(self.without_us(held_us - held_us / TWICE));
-        let with_more = self.reached(self.judged.goodput_bps.saturating_mul(TWICE));
+        let twice_bps = self.judged.goodput_bps.saturating_mul(TWICE);
+        let with_more = self.judged.room_bps.map(|room_bps| twice_bps.min(rounded(room_bps)));
         vec![
             self.proposed(vec![wider], reason, with_wider.map(|bps| self.at(bps))),
             self.proposed(vec![more], Reason::StreamsHaveOwnWindows, with_more.map(|bps| self.at(bps))),
@@ -79,12 +80,18 @@ impl Case<'_> {
         let more =
             self.of_flow(Target::Program, Setting::Outstanding(TWICE * outstanding), "app.outstanding");
         let predicted = self.reached(self.without_us(held_us / TWICE));
-        self.proposed(vec![more], reason, predicted.map(|bps| self.at(bps)))
+        // The second of two small requests would wait for the ACK of the first.
+        let is_delayed = !self.judged.is_observed() && !self.judged.flow.nodelay;
+        let nodelay = is_delayed.then(|| self.of_flow(Target::Sender, Setting::NoDelay, "nodelay"));
+        let changes = std::iter::once(more).chain(nodelay).collect();
+        self.proposed(changes, reason, predicted.map(|bps| self.at(bps)))
     }
 
     fn without_nagle(&self) -> Advice {
         let nodelay = self.of_flow(Target::Sender, Setting::NoDelay, "nodelay");
-        let lifted_us = self.beside_turns(self.held_us());
+        // A turn that is shorter than the samples are apart is counted as a part of its wait.
+        let waits = self.judged.diagnosis.figures.waits.unwrap_or_default();
+        let lifted_us = self.beside_turns(self.held_us(), waits.turns.max(waits.nagles));
         let predicted = self.reached(self.without_us(lifted_us));
         self.proposed(vec![nodelay], Reason::NagleWaitsForAck, predicted.map(|bps| self.at(bps)))
     }
@@ -95,9 +102,9 @@ impl Case<'_> {
             return self.nothing(Reason::AckIsDelayed);
         }
         let quick = self.of_flow(Target::Receiver, Setting::QuickAck, "");
-        let delayed_acks = self.judged.diagnosis.figures.waits.map_or(0, |waits| waits.delayed_acks);
-        let lifted_us = self.held_us().saturating_sub(self.round_trips_us(delayed_acks));
-        let predicted = self.reached(self.without_us(self.beside_turns(lifted_us)));
+        let waits = self.judged.diagnosis.figures.waits.unwrap_or_default();
+        let lifted_us = self.held_us().saturating_sub(self.round_trips_us(waits.delayed_acks));
+        let predicted = self.reached(self.without_us(self.beside_turns(lifted_us, waits.turns)));
         self.proposed(vec![quick], Reason::AckIsDelayed, predicted.map(|bps| self.at(bps)))
     }
 
@@ -110,7 +117,8 @@ impl Case<'_> {
         self.judged.diagnosis.time.iter().filter(is_its).map(|held| held.us).sum()
     }
 
-    /// What each burst then takes: its bytes at `room_bps` in place of slow start. An application that goes on at its own pace only pauses longer.
+    /// What each burst then takes: its bytes at `room_bps` in place of slow start. An application that goes on at its own pace, or
+    /// is asked at another's, only pauses longer.
     pub(super) fn without_restarts(&self, room_bps: f64) -> Forecast {
         let time = &self.judged.diagnosis.time;
         let sum = |is_its: &dyn Fn(&HeldTime) -> bool| -> f64 {
@@ -118,7 +126,8 @@ impl Case<'_> {
         };
         let waits = [Some(Cause::Request), Some(Cause::Response), Some(Cause::Turns), Some(Cause::Rate)];
         let is_wait = |held: &HeldTime| held.limited_by == LimitedBy::App && waits.contains(&held.cause);
-        let own_us = sum(&|held| held.limited_by == LimitedBy::App && held.cause == Some(Cause::Rate));
+        let pauses = [Some(Cause::Request), Some(Cause::Rate)];
+        let own_us = sum(&|held| held.limited_by == LimitedBy::App && pauses.contains(&held.cause));
         let (all_us, moving_us) = (sum(&|_| true), sum(&|held| !is_wait(held)));
         let held_us = self.held_us() as f64;
         let part = held_us / moving_us.max(1.0);
@@ -126,17 +135,14 @@ impl Case<'_> {
         let left_us = (all_us - saved_us).max(1.0);
         let over = |us: f64| rounded(self.judged.goodput_bps as f64 * all_us / us.max(1.0));
         if own_us >= saved_us {
-            let requests_us =
-                sum(&|held| held.limited_by == LimitedBy::App && held.cause == Some(Cause::Request));
-            return Forecast { bps: None, us: None, active_bps: Some(over(left_us - own_us - requests_us)) };
+            return Forecast { bps: None, us: None, active_bps: Some(over(left_us - own_us)) };
         }
         let us = self.judged.flow.duration.as_secs_f64() * 1e6 * left_us / all_us.max(1.0);
         Forecast { bps: Some(over(left_us)), us: Some(rounded(us)), active_bps: None }
     }
 
-    /// `lifted_us`, or less: every turn of the conversation still takes its round trip.
-    fn beside_turns(&self, lifted_us: u64) -> u64 {
-        let turns = self.judged.diagnosis.figures.waits.map_or(0, |waits| waits.turns);
+    /// `lifted_us`, or less: each of these turns still takes its round trip.
+    fn beside_turns(&self, lifted_us: u64, turns: u32) -> u64 {
         lifted_us.min(self.ledger_us().saturating_sub(self.round_trips_us(turns)))
     }
 

@@ -5,14 +5,16 @@
 use super::Case;
 use crate::findings::verdict::JudgedFlow;
 use crate::ground::buffers;
+use crate::ground::interval;
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::sizing;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
 use crate::judge::HeldTime;
-use pipefill_core::cell::{FlowSpec, LossSpec, Protocol};
+use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, Protocol};
 use pipefill_core::limit::{Cause, LimitedBy};
-use pipefill_core::units::{Bytes, Ratio};
+use pipefill_core::units::{Bytes, Rate, Ratio};
+use std::time::Duration;
 
 /// A buffer that is no limit.
 const UNBOUNDED: Bytes = Bytes::new(u64::MAX);
@@ -24,6 +26,8 @@ const BBR_LOSS: f64 = 0.15;
 const QUEUE_BDP: f64 = 0.4;
 /// Of ACKs that are lost nobody foresees the rate.
 const ACKS_LOST: f64 = 0.3;
+/// From this part of the way back on ACKs are held up beside data that fills it.
+const ACKS_PART: f64 = 0.1;
 
 /// What a change should bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +89,16 @@ impl Growth {
     }
 }
 
+/// After a loss probe of two round trips and so many retransmission timers, the least one doubled each time, the sender takes a path for a black
+/// hole: `tcp_retries1` is 3 (`retransmits_timed_out()`).
+const PROBING_TIMERS: u32 = 15;
+/// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
+const TIMER_MIN: Duration = Duration::from_millis(200);
+/// Payload of the segments that it tries, with timestamps (`tcp_base_mss`).
+const PROBING_SEGMENT: f64 = 1_012.0;
+/// Half of the initial window, segments: no full one of it arrived.
+const PROBING_WINDOW: f64 = (laws::INITIAL_WINDOW_SEGMENTS / 2) as f64;
+
 /// What a flow would be with a change.
 #[derive(Clone, Copy)]
 pub(super) struct Changed<'a> {
@@ -117,23 +131,50 @@ impl Case<'_> {
 
     /// The flow without its limit, where `limit_bps` is the next one. What is measured of a scenario begins after its slow start.
     pub(super) fn lifted(&self, limit_bps: u64) -> Forecast {
-        self.lifted_after(limit_bps, 0.0)
-    }
-
-    /// The same where the change takes effect after `wait_s` in which nothing gets through.
-    pub(super) fn lifted_after(&self, limit_bps: u64, wait_s: f64) -> Forecast {
         let held = self.held();
         let limit_bps = limit_bps.max(self.judged.goodput_bps);
         let Some(growth) = self.growth(held.bps, limit_bps) else { return self.at(limit_bps) };
-        let us = rounded((held.others_s + wait_s + growth.seconds_of(held.bits)) * 1e6);
-        let bits = held.other_bits + growth.bits_in((held.seconds - wait_s).max(0.0));
-        let bps = match self.judged.is_observed() {
-            true => rounded(bits / (held.seconds + held.others_s)).min(limit_bps),
-            false => limit_bps,
+        let us = rounded((held.others_s + growth.seconds_of(held.bits)) * 1e6);
+        let bits = held.other_bits + growth.bits_in(held.seconds);
+        let bps = match &self.judged.plan {
+            None => rounded(bits / (held.seconds + held.others_s)).min(limit_bps),
+            Some(plan) => self.measured_bps(plan, growth),
         };
         let is_known = held.bits > 0.0;
         let bps = Some(bps.max(self.judged.goodput_bps));
         Forecast { bps, us: is_known.then_some(us), active_bps: None }
+    }
+
+    /// What is measured after the warm-up of a flow that begins with slow start.
+    fn measured_bps(&self, plan: &CellSpec, growth: Growth) -> u64 {
+        let flow = &self.judged.flow;
+        let warmup = interval::warmup(plan.run.warmup, flow, plan.path.rtt());
+        let initial =
+            laws::INITIAL_WINDOW_SEGMENTS * self.judged.path.headers.mss() * u64::from(flow.parallel);
+        let from_bps = (initial as f64 * 8.0 / growth.rtt_s).min(growth.to_bps);
+        let whole = Growth { from_bps, ..growth };
+        let [until, all_s] = [warmup, flow.duration].map(|time| time.as_secs_f64());
+        rounded((whole.bits_in(all_s) - whole.bits_in(until)) / (all_s - until))
+    }
+
+    /// A flow that got no full segment through, whose sender then tries smaller ones: nothing passes until it does. How much waits is not known, and so
+    /// is the time of it.
+    pub(super) fn after_probing(&self) -> Option<Forecast> {
+        let (limit_bps, rtt) = (self.judged.room_bps?, self.base_rtt()?);
+        let found_s = (rtt * 2 + (TIMER_MIN + rtt) * PROBING_TIMERS).as_secs_f64();
+        let all_s = self.judged.flow.duration.as_secs_f64();
+        let (left_s, rtt_s) = ((all_s - found_s).max(0.0), rtt.as_secs_f64());
+        let segment_bps = PROBING_SEGMENT * 8.0 / rtt_s;
+        let bits = if self.judged.congestion_control == "bbr" {
+            Growth { from_bps: segment_bps.min(limit_bps), to_bps: limit_bps, rtt_s }.bits_in(left_s)
+        } else {
+            // A segment more each round trip, from half of what was out before.
+            let from_bps = (segment_bps * PROBING_WINDOW).min(limit_bps);
+            let grown_s = ((limit_bps - from_bps) / segment_bps * rtt_s).min(left_s);
+            let grown_bps = from_bps + grown_s / rtt_s * segment_bps;
+            (from_bps + grown_bps) / 2.0 * grown_s + (left_s - grown_s) * limit_bps
+        };
+        Some(Forecast { bps: Some(rounded(bits / all_s)), us: None, active_bps: None })
     }
 
     /// Slow start from the rate while the limit held up to `limit_bps`; `None` without a round trip, or where there is nothing to gain.
@@ -181,7 +222,7 @@ impl Case<'_> {
         if self.is_disordered(is_bbr)
             || self.acks_are_held_up()
             || self.bucket_is_large()
-            || self.has_rivals()
+            || self.has_unequal_rivals(changed.control)
         {
             return None;
         }
@@ -202,11 +243,12 @@ impl Case<'_> {
         way.reorder.fraction() > 0.0 || overtakes || (has_jitter && !is_bbr)
     }
 
-    /// ACKs are lost, or share a bottleneck with data that goes their way.
+    /// ACKs are lost, or share a bottleneck that is slow for them with data that goes their way.
     pub(super) fn acks_are_held_up(&self) -> bool {
         let back = self.judged.flow.direction.opposite();
         let are_lost = self.judged.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
-        let is_filled = self.judged.path.way(back).rate.is_some()
+        let is_slow = |rate: Rate| self.acks_bps() >= rate.bps() as f64 * ACKS_PART;
+        let is_filled = self.judged.path.way(back).rate.is_some_and(|rate| is_slow(rate.value))
             && self.judged.flows.iter().any(|flow| {
                 flow.direction == back
                     && flow.protocol == Protocol::Tcp
@@ -216,10 +258,15 @@ impl Case<'_> {
         are_lost || is_filled
     }
 
-    /// Another flow of its direction takes what it can: how both share the path depends on how each of them answers to loss.
-    pub(super) fn has_rivals(&self) -> bool {
+    /// What ACKs of data at the target take of the way back: 66 bytes for every second segment of 1448.
+    pub(super) fn acks_bps(&self) -> f64 {
+        self.target_bps() as f64 * 66.0 / (2.0 * 1448.0)
+    }
+
+    /// Other flows of its direction that take what they can.
+    fn rivals(&self) -> impl Iterator<Item = &FlowSpec> {
         let direction = self.judged.flow.direction;
-        let takes_all = |flow: &FlowSpec| {
+        let takes_all = move |flow: &FlowSpec| {
             flow.direction == direction
                 && flow.protocol == Protocol::Tcp
                 && flow.bitrate.is_none()
@@ -227,7 +274,22 @@ impl Case<'_> {
                 && flow.max_pacing_rate.is_none()
         };
         let others = self.judged.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
-        others.into_iter().any(|(_, flow)| takes_all(flow))
+        others.map(|(_, flow)| flow).filter(move |flow| takes_all(flow))
+    }
+
+    /// Whether no other flow of TCP is there, in either direction.
+    pub(super) fn is_alone(&self) -> bool {
+        self.judged.flows.iter().filter(|flow| flow.protocol == Protocol::Tcp).count() == 1
+    }
+
+    /// How flows share a path depends on how each of them answers to loss: only the same congestion control and number of streams share it evenly.
+    fn has_unequal_rivals(&self, control: &str) -> bool {
+        let Some(plan) = &self.judged.plan else { return self.rivals().next().is_some() };
+        let of_host = &plan.data_sender(self.judged.flow.direction).congestion_control;
+        self.rivals().any(|rival| {
+            rival.congestion_control.as_ref().unwrap_or(of_host) != control
+                || rival.parallel != self.judged.flow.parallel
+        })
     }
 
     /// What a full bucket lets through at once is a part of the transfer.
@@ -294,8 +356,8 @@ impl Case<'_> {
                 return (changed.control == "bbr" && mean <= BBR_LOSS)
                     .then(|| rounded(bps as f64 * (1.0 - mean)));
             }
-            // A list of packets ends.
-            LossSpec::Packets(_) => return None,
+            // A list of packets ends, and BBR does not answer to it.
+            LossSpec::Packets(_) => return (changed.control == "bbr").then_some(bps),
         };
         if changed.control == "bbr" {
             return (p <= BBR_LOSS).then(|| rounded(bps as f64 * (1.0 - p)));
