@@ -3,6 +3,7 @@
 use crate::processes::Processes;
 use crate::tracker::micros;
 use pipefill_analysis::findings::connections::PathDatagrams;
+use pipefill_capture::udp::QuicVersion;
 use pipefill_core::cell::Direction;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{BufferLimits, DatagramSample, Observed, PathFacts, Process};
@@ -124,7 +125,7 @@ impl<'a> DatagramWatcher<'a> {
                 let key = FlowKey::of(direction, flow);
                 let followed = self.flows.entry(key).or_insert_with(|| Followed::since(ago(flow.first)));
                 followed.last_us = ago(flow.last).max(followed.first_us);
-                followed.quic = flow.quic.map(|version| version.name()).or(followed.quic.take());
+                followed.quic = flow.quic.map(QuicVersion::name).or(followed.quic.take());
             }
             self.take(direction, way, t_us);
         }

@@ -400,7 +400,8 @@ impl<'a> JudgedFlow<'a> {
         let drops = counts.path_drops().or(planned);
         let decision = decide(&counts.evidence(self.flow, &facts.run, drops), thresholds)?;
         let limited_by = decision.rule.limited_by();
-        let holding = Holding { limited_by, cause: None, rule: decision.rule.id };
+        let cause = decision.rule.cause().filter(|_| counts.on_path().is_some());
+        let holding = Holding { limited_by, cause, rule: decision.rule.id };
         let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
         for stream in &streams {
             let life = interval::life(stream);

@@ -1,7 +1,7 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
 use super::connection::{Carried, Connection, Exact, Judged, judge_together};
-use super::path_datagrams::DatagramReport;
+use super::datagram_report::DatagramReport;
 use crate::findings::experiment::SCHEMA;
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;

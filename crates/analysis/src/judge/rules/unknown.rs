@@ -1,8 +1,7 @@
 //! When the evidence does not show who holds an interval.
 
-use super::super::conditions::is_waiting;
+use super::super::conditions::{datagrams_arrive, is_waiting};
 use super::super::rule::{Part, Rule, RuleId};
-use super::app::datagrams_arrive;
 
 /// Of time for which there is no evidence at all: no rule is asked.
 pub(in crate::judge) const NOT_SAMPLED: RuleId = RuleId::new("unknown.not_sampled");

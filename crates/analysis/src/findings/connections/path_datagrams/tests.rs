@@ -85,7 +85,7 @@ fn what_arrives_is_all_that_the_application_offers() {
 #[test]
 fn a_flow_above_the_rate_fills_the_path_and_one_below_bursts() {
     let path = Some(LimitedBy::Path);
-    let over = Case { offered: 20_000, queue: 11_500, needed: 11_470, ..FINE };
+    let over = Case { offered: 100_000, queue: 17_500, needed: 17_470, ..FINE };
     assert_eq!(decided(&over), (path, Some(Cause::Full), "path.full.datagrams"));
     assert!(settings(&over).is_empty(), "nothing at an end makes the path faster");
     let bursts = Case { queue: 3_200, needed: 54, ..FINE };
