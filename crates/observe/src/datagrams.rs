@@ -317,7 +317,8 @@ fn receiver(sockets: &[UdpSocket], source: SocketAddr, destination: SocketAddr) 
     its().find(|socket| socket.remote == source).or_else(|| its().find(|socket| socket.remote.port() == 0))
 }
 
-fn no_udp_diag(error: &io::Error) -> Problem {
+/// The kernel does not list UDP sockets.
+pub(crate) fn no_udp_diag(error: &io::Error) -> Problem {
     Problem::machine(
         format!("the kernel does not list UDP sockets: {error}"),
         "a kernel with CONFIG_INET_UDP_DIAG (modprobe udp_diag), outside of a sandbox",

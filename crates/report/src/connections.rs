@@ -19,10 +19,11 @@ pub fn render(found: &Connections, style: Style) -> String {
     let is_shown = |one: &&ConnectionFinding| !is_idle(one) && !is_short_datagrams(one);
     let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(is_shown).collect();
     let rows_of = |protocol, row: fn(&ConnectionFinding) -> Vec<Entry>| {
-        let its = busy.iter().filter(move |one| one.protocol == protocol);
+        let its = busy.iter().filter(move |one| one.protocol == protocol && one.udp_socket.is_none());
         its.map(|one| row(one)).collect::<Vec<_>>()
     };
     let (tcp, udp) = (rows_of(Protocol::Tcp, row), rows_of(Protocol::Udp, datagram_row));
+    let sockets: Vec<Vec<Entry>> = busy.iter().filter_map(|one| socket_row(one)).collect();
     let mut text = String::new();
     if busy.is_empty() {
         text.push_str("No connection carried anything.\n");
@@ -34,6 +35,10 @@ pub fn render(found: &Connections, style: Style) -> String {
         text.extend((!tcp.is_empty()).then_some('\n'));
         text += &lines(&DATAGRAM_HEADINGS, &udp, style, "");
     }
+    if !sockets.is_empty() {
+        text.extend((!text.is_empty()).then_some('\n'));
+        text += &lines(&SOCKET_HEADINGS, &sockets, style, "");
+    }
     for one in &busy {
         text.push('\n');
         text.push_str(&in_words(one, style));
@@ -44,7 +49,11 @@ pub fn render(found: &Connections, style: Style) -> String {
 
 /// One connection: its ends, the sentence, the advice.
 pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
-    let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
+    let arrow = match (one.direction, &one.udp_socket) {
+        (None, Some(_)) => "<->",
+        (Some(Direction::Reverse), _) => "<-",
+        _ => "->",
+    };
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
     let verdict = one.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
     for sentence in [Some(verdict), quic(one).as_deref(), exact(one).as_deref()].into_iter().flatten() {
@@ -126,6 +135,7 @@ pub fn notes(found: &Connections) -> String {
             "flow(s) of a few datagrams",
         ),
         (found.other_datagrams, "datagram(s) of further flows"),
+        (found.quiet_udp_sockets, "UDP socket(s) without a queue or drops"),
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
         (found.not_followed, "more than can be followed"),
@@ -175,6 +185,28 @@ fn datagram_row(one: &ConnectionFinding) -> Vec<Entry> {
         verdicts::entry(&one.verdict),
     ];
     ends_of_row(one).into_iter().chain(figures).collect()
+}
+
+/// Those of a UDP socket.
+const SOCKET_HEADINGS: [(&str, bool); 6] = [
+    ("UDP socket", false),
+    ("peer", false),
+    ("process", false),
+    ("unread", true),
+    ("drops", true),
+    ("limited by", false),
+];
+
+fn socket_row(one: &ConnectionFinding) -> Option<Vec<Entry>> {
+    let report = one.udp_socket.as_ref()?;
+    Some(vec![
+        Entry::plain(one.local.clone()),
+        Entry::plain(one.remote.clone()),
+        Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        Entry::plain(quantity::bytes(report.receive_queue_bytes)),
+        Entry::plain(report.socket_drops.to_string()),
+        verdicts::entry(&one.verdict),
+    ])
 }
 
 fn ends_of_row(one: &ConnectionFinding) -> [Entry; 3] {

@@ -14,6 +14,7 @@ mod joined;
 mod path_datagrams;
 mod second_capture;
 mod test_warnings;
+mod udp_socket;
 mod unplanned;
 
 pub use captured::{AnswerTimes, Captured, CapturedFlow, Unaccepted};

@@ -86,6 +86,7 @@ impl<'a> RunFacts<'a> {
             endpoint_thread: self.thread_use(stream, interval),
             path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
             datagrams: None,
+            udp_socket: None,
             waiting: None,
             may_lose_full_segments: false,
         }

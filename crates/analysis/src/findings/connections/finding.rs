@@ -6,6 +6,7 @@ use crate::findings::experiment::SCHEMA;
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
 use crate::findings::times::FlowTimes;
+use crate::findings::udp_socket_report::UdpSocketReport;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{FlowLedger, RuleId, Span};
@@ -49,6 +50,9 @@ pub struct Connections {
     /// Datagrams on an emulated path of flows beyond those that are counted one by one.
     #[serde(default, skip_serializing_if = "is_none_left_out")]
     pub other_datagrams: u64,
+    /// UDP sockets with neither a queue nor drops, of which the kernel shows nothing else.
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    pub quiet_udp_sockets: u64,
     /// One entry each, the fastest first.
     pub connections: Vec<ConnectionFinding>,
 }
@@ -141,6 +145,9 @@ pub struct ConnectionFinding {
     /// UDP: what became of its datagrams, where a path that this program emulates counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
+    /// UDP: what a socket of this host shows, where no emulated path counts its datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp_socket: Option<UdpSocketReport>,
     /// What limits it, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,

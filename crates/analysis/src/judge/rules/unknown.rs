@@ -16,6 +16,14 @@ pub(super) const QUIC: Rule = Rule {
     },
 };
 
+/// The kernel counts neither what it sends nor what it takes.
+pub(super) const UDP_SOCKET: Rule = Rule {
+    id: RuleId::new("unknown.udp_socket"),
+    question: "Is it a UDP socket that has dropped nothing?",
+    needs: &[Part::UdpSocket],
+    holds: |_, _, _| true,
+};
+
 pub(super) const DATAGRAMS: Rule = Rule {
     id: RuleId::new("unknown.datagrams"),
     question: "Do the counters explain neither the losses of datagrams nor a sender that sent less than it was asked for?",

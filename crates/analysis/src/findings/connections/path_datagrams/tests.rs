@@ -1,5 +1,6 @@
 use super::*;
 use crate::findings::proposal::Setting;
+use crate::judge::RuleId;
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{Fact, WayFacts};
 
@@ -114,6 +115,6 @@ fn losses_by_chance_and_drops_of_the_socket_have_their_places() {
 #[test]
 fn few_datagrams_are_too_short_to_judge() {
     let short = flow(&Case { offered: 9, ..FINE }).finding();
-    assert_eq!(short.verdict.rule.map(|rule| rule.as_str()), Some("too_short"));
+    assert_eq!(short.verdict.rule.map(RuleId::as_str), Some("too_short"));
     assert_eq!(short.datagrams.map(|report| report.datagrams_sent), Some(9));
 }
