@@ -26,7 +26,9 @@ pub fn render(found: &Connections, style: Style) -> String {
     let sockets: Vec<Vec<Entry>> = busy.iter().filter_map(|one| socket_row(one)).collect();
     let mut text = String::new();
     if busy.is_empty() {
-        text.push_str("No connection carried anything.\n");
+        let has_few = found.other_datagrams > 0 || found.connections.iter().any(is_short_datagrams);
+        let much = if has_few { "enough to judge" } else { "anything" };
+        let _ = writeln!(text, "No connection carried {much}.");
     }
     if !tcp.is_empty() {
         text += &lines(&HEADINGS, &tcp, style, "");
@@ -230,4 +232,68 @@ fn row(one: &ConnectionFinding) -> Vec<Entry> {
         verdicts::entry(&one.verdict),
     ];
     ends_of_row(one).into_iter().chain(figures).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_analysis::findings::connections::DatagramReport;
+    use pipefill_analysis::findings::udp_socket_report::UdpSocketReport;
+    use pipefill_analysis::findings::verdict::Verdict;
+    use pipefill_core::limit::Cause;
+
+    fn datagrams(limited_by: Option<LimitedBy>, cause: Option<Cause>) -> ConnectionFinding {
+        ConnectionFinding {
+            protocol: Protocol::Udp,
+            local: "[fd77::1]:51942".to_owned(),
+            remote: "[fd77::2]:5201".to_owned(),
+            process: Some("iperf3".to_owned()),
+            direction: Some(Direction::Forward),
+            rate_bps: Some(6_400_000),
+            lost_percent: Some(35.75),
+            datagrams: Some(DatagramReport {
+                offered_bps: Some(10_000_000),
+                quic: Some("1".to_owned()),
+                ..DatagramReport::default()
+            }),
+            verdict: Verdict { limited_by, cause, ..Verdict::default() },
+            ..ConnectionFinding::default()
+        }
+    }
+
+    #[test]
+    fn flows_of_datagrams_and_sockets_have_tables_of_80_columns() {
+        let socket = ConnectionFinding {
+            udp_socket: Some(UdpSocketReport { socket_drops: 672, ..UdpSocketReport::default() }),
+            datagrams: None,
+            local: "0.0.0.0:5000".to_owned(),
+            remote: "*".to_owned(),
+            direction: None,
+            ..datagrams(Some(LimitedBy::Receiver), None)
+        };
+        let connections = vec![datagrams(Some(LimitedBy::Path), Some(Cause::Bursts)), socket];
+        let found = Connections { connections, other_datagrams: 3, ..Connections::new() };
+        let text = render(&found, Style::default());
+        let row =
+            text.lines().find(|line| line.starts_with("[fd77::2]:5201")).unwrap_or_else(|| panic!("{text}"));
+        assert!(row.contains("10.0 Mbit/s  6.40 Mbit/s  35.8 %  path bursts"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("0.0.0.0:5000") && line.contains("672")), "{text}");
+        assert!(text.contains("QUIC version 1") && text.contains("3 datagrams of further flows"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn few_datagrams_are_counted_and_have_no_line() {
+        let short = ConnectionFinding {
+            verdict: Verdict {
+                rule: Some(pipefill_analysis::judge::RuleId::TOO_SHORT),
+                ..Verdict::default()
+            },
+            ..datagrams(None, None)
+        };
+        let found = Connections { connections: vec![short], ..Connections::new() };
+        let text = render(&found, Style::default());
+        assert!(text.starts_with("No connection carried enough to judge."), "{text}");
+        assert!(text.contains("1 flow of a few datagrams"), "{text}");
+    }
 }

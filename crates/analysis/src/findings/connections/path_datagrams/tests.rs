@@ -118,3 +118,22 @@ fn few_datagrams_are_too_short_to_judge() {
     assert_eq!(short.verdict.rule.map(RuleId::as_str), Some("too_short"));
     assert_eq!(short.datagrams.map(|report| report.datagrams_sent), Some(9));
 }
+
+/// Its congestion control offers what the path takes; what holds it back below that is encrypted.
+#[test]
+fn quic_fills_the_path_or_is_unknown() {
+    let of = |case: &Case| {
+        let mut flow = flow(case);
+        flow.observed.quic = Some("1".to_owned());
+        let verdict = flow.finding().verdict;
+        (verdict.limited_by, verdict.cause, verdict.rule.expect("a rule").as_str())
+    };
+    // 96.8 and 60.5 Mbit/s of frames.
+    let nearly_all = Case { offered: 80_000, ..FINE };
+    assert_eq!(of(&nearly_all), (Some(LimitedBy::Path), Some(Cause::Full), "path.full.quic"));
+    let below = Case { offered: 50_000, ..FINE };
+    assert_eq!(of(&below), (Some(LimitedBy::Unknown), None, "unknown.quic"));
+    assert_eq!(decided(&nearly_all).2, "app.rate.datagrams_arrive", "without a congestion control");
+    let drops = Case { offered: 80_000, queue: 400, needed: 40, ..FINE };
+    assert_eq!(of(&drops), (Some(LimitedBy::Path), Some(Cause::Full), "path.full.datagrams"));
+}
