@@ -240,7 +240,9 @@ impl<'a> DatagramWatcher<'a> {
         };
         let mut flows: Vec<PathDatagrams> = self.flows.iter().map(flow).collect();
         flows.sort_by_key(|flow| std::cmp::Reverse(flow.counted().offered_bytes));
-        Ok(FoundDatagrams { flows, other_packets: self.other_packets })
+        let near = self.ends[0].counters.as_ref().filter(|_| !self.path.has_data_path());
+        let other_packets = near.map_or(self.other_packets, UdpCounters::datagrams);
+        Ok(FoundDatagrams { flows, other_packets })
     }
 
     /// A socket that closes takes its drops since the last reading with it; the host still counts them.
@@ -276,7 +278,7 @@ impl fmt::Debug for DatagramWatcher<'_> {
 pub struct FoundDatagrams {
     /// Each flow.
     pub flows: Vec<PathDatagrams>,
-    /// Packets of flows beyond those that are counted one by one.
+    /// Packets of flows beyond those that are counted one by one; where there is no data path, datagrams of the near host.
     pub other_packets: u64,
 }
 

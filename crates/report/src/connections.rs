@@ -136,7 +136,7 @@ pub fn notes(found: &Connections) -> String {
             found.connections.iter().filter(|one| is_short_datagrams(one)).count() as u64,
             "flow(s) of a few datagrams",
         ),
-        (found.other_datagrams, "datagram(s) of further flows"),
+        (found.other_datagrams, "datagram(s) not counted by flow"),
         (found.quiet_udp_sockets, "UDP socket(s) without a queue or drops"),
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
@@ -278,7 +278,10 @@ mod tests {
             text.lines().find(|line| line.starts_with("[fd77::2]:5201")).unwrap_or_else(|| panic!("{text}"));
         assert!(row.contains("10.0 Mbit/s  6.40 Mbit/s  35.8 %  path bursts"), "{text}");
         assert!(text.lines().any(|line| line.starts_with("0.0.0.0:5000") && line.contains("672")), "{text}");
-        assert!(text.contains("QUIC version 1") && text.contains("3 datagrams of further flows"), "{text}");
+        assert!(
+            text.contains("QUIC version 1") && text.contains("3 datagrams not counted by flow"),
+            "{text}"
+        );
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 

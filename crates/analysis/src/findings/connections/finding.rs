@@ -47,7 +47,7 @@ pub struct Connections {
     /// Why nothing is said of what limits them: this program emulates their path, and was stopped or too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<Invalid>,
-    /// Datagrams on an emulated path of flows beyond those that are counted one by one.
+    /// Datagrams that were not counted by flow: of flows beyond those that are, or on a path that asks for nothing.
     #[serde(default, skip_serializing_if = "is_none_left_out")]
     pub other_datagrams: u64,
     /// UDP sockets with neither a queue nor drops, of which the kernel shows nothing else.
