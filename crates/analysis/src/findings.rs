@@ -19,4 +19,5 @@ pub mod reproduce;
 pub(crate) mod result;
 pub mod series;
 pub mod times;
+pub mod udp_socket_report;
 pub mod verdict;

@@ -30,6 +30,7 @@ pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
 pub use datagram_figures::DatagramFigures;
 pub use flow_ledger::FlowLedger;
+pub(crate) use judging::udp_socket_limited_by;
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
 pub use length::{COARSE_CLOCK, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};

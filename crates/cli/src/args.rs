@@ -357,7 +357,7 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WatchArgs {
-    /// Which sockets, in the words of ss: dst, src, dport, sport, state, and, or, not, brackets [default: all]
+    /// Which sockets, in the words of ss: dst, src, dport, sport, state, tcp, udp, and, or, not, brackets [default: all]
     #[arg(value_name = "FILTER", allow_hyphen_values = true)]
     pub(crate) filter: Vec<String>,
     /// Look for ten round trips of each busy connection, one to three seconds, and print a table

@@ -45,6 +45,8 @@ pub struct Evidence {
     pub receiver_quota: Option<QuotaUse>,
     /// What both ends counted of datagrams.
     pub datagrams: Option<Datagrams>,
+    /// What a UDP socket shows by itself.
+    pub udp_socket: Option<UdpSocketEvidence>,
     /// What the stream waited for all the time, as packets of both directions show; absent where it carried data or packets show no wait.
     pub waiting: Option<Waiting>,
     /// Whether less than a full segment was ever acknowledged by then, and a full one is outstanding.
@@ -336,6 +338,13 @@ pub struct Datagrams {
     pub is_quic: bool,
     /// The queue that its longest burst needs, were it alone, over the path's; absent where either is not known.
     pub burst_of_queue: Option<f64>,
+}
+
+/// A UDP socket, of which the kernel counts neither what it sends nor what it takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UdpSocketEvidence {
+    /// Datagrams that it dropped while it was looked at.
+    pub drops: u64,
 }
 
 impl Evidence {

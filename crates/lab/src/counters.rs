@@ -47,11 +47,19 @@ impl UdpCounters {
         pair(place, &self.before, &self.now())
     }
 
+    /// Datagrams that the namespace has sent and received since then, those of its loopback too.
+    pub fn datagrams(&self) -> u64 {
+        self.increase(&["UdpInDatagrams", "UdpOutDatagrams", "Udp6InDatagrams", "Udp6OutDatagrams"])
+    }
+
     /// Datagrams for which receiving sockets had no room since then (`RcvbufErrors` of IPv4 and IPv6).
     pub fn receive_buffer_errors(&self) -> u64 {
+        self.increase(&["UdpRcvbufErrors", "Udp6RcvbufErrors"])
+    }
+
+    fn increase(&self, names: &[&str]) -> u64 {
         let now = self.now();
         let of = |counters: &Snapshot, name: &str| counters.get(name).copied().unwrap_or(0);
-        let names = ["UdpRcvbufErrors", "Udp6RcvbufErrors"];
         names.iter().map(|name| of(&now, name).saturating_sub(of(&self.before, name))).sum()
     }
 

@@ -157,6 +157,11 @@ impl<'a> ProgramPath<'a> {
         self.topology.b.file()
     }
 
+    /// Whether there is a data path: a path that asks for nothing is a plain veth pair, which counts no flow.
+    pub const fn has_data_path(&self) -> bool {
+        self.topology.middle.is_some()
+    }
+
     /// What the path has counted of each flow of datagrams by now, forward and reverse, and the path's time.
     pub fn datagrams(&self) -> (Time, [DatagramFlows; 2]) {
         let of = |state: &Mutex<PathState>| {

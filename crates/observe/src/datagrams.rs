@@ -3,6 +3,7 @@
 use crate::processes::Processes;
 use crate::tracker::micros;
 use pipefill_analysis::findings::connections::PathDatagrams;
+use pipefill_capture::udp::QuicVersion;
 use pipefill_core::cell::Direction;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{BufferLimits, DatagramSample, Observed, PathFacts, Process};
@@ -124,7 +125,7 @@ impl<'a> DatagramWatcher<'a> {
                 let key = FlowKey::of(direction, flow);
                 let followed = self.flows.entry(key).or_insert_with(|| Followed::since(ago(flow.first)));
                 followed.last_us = ago(flow.last).max(followed.first_us);
-                followed.quic = flow.quic.map(|version| version.name()).or(followed.quic.take());
+                followed.quic = flow.quic.map(QuicVersion::name).or(followed.quic.take());
             }
             self.take(direction, way, t_us);
         }
@@ -239,7 +240,9 @@ impl<'a> DatagramWatcher<'a> {
         };
         let mut flows: Vec<PathDatagrams> = self.flows.iter().map(flow).collect();
         flows.sort_by_key(|flow| std::cmp::Reverse(flow.counted().offered_bytes));
-        Ok(FoundDatagrams { flows, other_packets: self.other_packets })
+        let near = self.ends[0].counters.as_ref().filter(|_| !self.path.has_data_path());
+        let other_packets = near.map_or(self.other_packets, UdpCounters::datagrams);
+        Ok(FoundDatagrams { flows, other_packets })
     }
 
     /// A socket that closes takes its drops since the last reading with it; the host still counts them.
@@ -275,7 +278,7 @@ impl fmt::Debug for DatagramWatcher<'_> {
 pub struct FoundDatagrams {
     /// Each flow.
     pub flows: Vec<PathDatagrams>,
-    /// Packets of flows beyond those that are counted one by one.
+    /// Packets of flows beyond those that are counted one by one; where there is no data path, datagrams of the near host.
     pub other_packets: u64,
 }
 
@@ -316,7 +319,8 @@ fn receiver(sockets: &[UdpSocket], source: SocketAddr, destination: SocketAddr) 
     its().find(|socket| socket.remote == source).or_else(|| its().find(|socket| socket.remote.port() == 0))
 }
 
-fn no_udp_diag(error: &io::Error) -> Problem {
+/// The kernel does not list UDP sockets.
+pub(crate) fn no_udp_diag(error: &io::Error) -> Problem {
     Problem::machine(
         format!("the kernel does not list UDP sockets: {error}"),
         "a kernel with CONFIG_INET_UDP_DIAG (modprobe udp_diag), outside of a sandbox",

@@ -3,6 +3,7 @@
 //! `and` may be left out, as there. A filter is read once; matching allocates nothing.
 
 use ipnet::IpNet;
+use pipefill_core::cell::Protocol;
 use pipefill_core::problem::Problem;
 use pipefill_lab::sock_diag::CONNECTED;
 use std::net::{IpAddr, SocketAddr};
@@ -12,6 +13,8 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Filter {
     /// States of TCP, a bit each.
     pub states: u32,
+    /// Sockets of this transport alone (`tcp`, `udp`).
+    pub protocol: Option<Protocol>,
     matches: Option<Expression>,
 }
 
@@ -63,18 +66,31 @@ impl Filter {
     pub fn read(words: &[String]) -> Result<Self, Problem> {
         let text = words.join(" ");
         let words = split(&text);
-        let mut reader = Reader { words: &words, at: 0, states: 0 };
+        let mut reader = Reader { words: &words, at: 0, states: 0, protocol: None };
         let matches = if words.is_empty() { None } else { reader.any(0)? };
         if let Some(word) = reader.peek() {
             return Err(wrong(word, "and, or, not, or a bracket that is still open"));
         }
         let states = if reader.states == 0 { CONNECTED } else { reader.states };
-        Ok(Self { states, matches })
+        if reader.protocol == Some(Protocol::Udp) && reader.states != 0 {
+            return Err(wrong("udp", "no state, which UDP sockets do not have"));
+        }
+        Ok(Self { states, protocol: reader.protocol, matches })
     }
 
     /// Whether every connected socket is looked at.
     pub const fn wants_all(&self) -> bool {
-        self.states == CONNECTED && self.matches.is_none()
+        self.states == CONNECTED && self.matches.is_none() && self.wants_tcp()
+    }
+
+    /// Whether TCP sockets are looked at.
+    pub const fn wants_tcp(&self) -> bool {
+        !matches!(self.protocol, Some(Protocol::Udp))
+    }
+
+    /// Whether UDP sockets are looked at: they have no states.
+    pub const fn wants_udp(&self) -> bool {
+        self.states == CONNECTED && !matches!(self.protocol, Some(Protocol::Tcp))
     }
 
     /// Whether a socket with these ends is looked at.
@@ -140,6 +156,7 @@ struct Reader<'a> {
     words: &'a [String],
     at: usize,
     states: u32,
+    protocol: Option<Protocol>,
 }
 
 impl<'a> Reader<'a> {
@@ -207,6 +224,10 @@ impl<'a> Reader<'a> {
                 Some(inner) => Ok(Some(Expression::Not(inner.into()))),
                 None => Err(wrong("not", "an address or a port behind it")),
             },
+            "tcp" | "udp" => {
+                self.protocol = Some(if word == "udp" { Protocol::Udp } else { Protocol::Tcp });
+                Ok(None)
+            }
             "state" => self.state().map(|()| None),
             "dst" => self.host(Side::Destination).map(Some),
             "src" => self.host(Side::Source).map(Some),
@@ -258,7 +279,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-const EXPECTED: &str = "dst, src, dport, sport, state, not, or a bracket";
+const EXPECTED: &str = "dst, src, dport, sport, state, tcp, udp, not, or a bracket";
 
 /// Network and port of an address; `None` where it is neither.
 fn address(word: &str) -> Option<(Option<IpNet>, Option<u16>)> {
@@ -344,6 +365,17 @@ mod tests {
         assert_eq!(states(""), Some(CONNECTED));
         assert_eq!(states("state established"), Some(2));
         assert_eq!(states("state established state close-wait dst 1.2.3.4"), Some(2 | 1 << 8));
+    }
+
+    #[test]
+    fn a_transport_is_for_the_whole_filter() {
+        let wants = |text| read(text).map(|filter| (filter.wants_tcp(), filter.wants_udp())).ok();
+        assert_eq!(wants(""), Some((true, true)));
+        assert_eq!(wants("udp"), Some((false, true)));
+        assert_eq!(wants("tcp dport = :443"), Some((true, false)));
+        assert_eq!(wants("sport = :53 and udp"), Some((false, true)));
+        assert_eq!(wants("state established"), Some((true, false)), "UDP has no states");
+        assert_eq!(wants("udp state established"), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod processes;
 mod record;
 mod short_list;
 mod tracker;
+mod udp_sockets;
 mod unseen;
 mod watcher;
 

@@ -1,11 +1,13 @@
 //! Looking at the sockets of this host: all of them once an interval, and the busy ones more often in between.
 
 use crate::cpu_tracks::{CpuOfProcess, CpuTracks};
+use crate::datagrams::no_udp_diag;
 use crate::exact::ExactStates;
 use crate::filter::Filter;
 use crate::processes::{Processes, inodes_of};
 use crate::short_list::ShortList;
 use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
+use crate::udp_sockets::UdpSockets;
 use crate::unseen::Unseen;
 use pipefill_analysis::findings::connections::{
     Connection, ConnectionCpu, ConnectionFinding, ConnectionPackets, Connections,
@@ -101,6 +103,8 @@ pub struct Watcher {
     unseen: Option<Unseen>,
     /// How many closed ones the lines of a stream have told of.
     told: u64,
+    /// Absent where a filter leaves them out, an emulated path counts their datagrams, or the kernel does not list them.
+    udp: Option<UdpSockets>,
     /// What this host allows sockets to buffer.
     local_buffers: Option<BufferLimits>,
     cpu: CpuTracks,
@@ -135,6 +139,7 @@ impl Watcher {
         let is_of_all = what.filter.wants_all() && what.pid.is_none();
         let unseen = is_of_all.then(|| Unseen::start(netns.as_deref())).flatten();
         let local_buffers = buffer_limits(netns.as_deref());
+        let udp = (what.filter.wants_udp() && what.emulated.is_none()).then(UdpSockets::default);
         Ok(Self {
             what,
             diag,
@@ -152,6 +157,7 @@ impl Watcher {
             short_list: ShortList::of(netns),
             unseen,
             told: 0,
+            udp,
             local_buffers,
             cpu: CpuTracks::default(),
             peers: HashMap::new(),
@@ -251,7 +257,9 @@ impl Watcher {
         let own: Option<HashSet<u32>> = self.what.pid.map(|pid| inodes_of(pid).collect());
         let opened = self.unseen.as_ref().and_then(Unseen::opened);
         self.tracker.begin();
-        let dump = self.dump(own.as_ref())?;
+        let wants_tcp = self.what.filter.wants_tcp();
+        let dump = if wants_tcp { self.dump(own.as_ref())? } else { Dump::default() };
+        self.look_at_udp(own.as_ref())?;
         let Self { tracker, processes, closed, exact, .. } = self;
         if let Some(unseen) = &mut self.unseen {
             unseen.note(opened, tracker.appeared);
@@ -318,6 +326,18 @@ impl Watcher {
 
     fn process_of<'a>(&'a self, one: &'a Tracked) -> Option<&'a Process> {
         one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))
+    }
+
+    /// A kernel without udp_diag has no UDP sockets to show; where they alone are wanted, that is said.
+    fn look_at_udp(&mut self, own: Option<&HashSet<u32>>) -> Result<(), Problem> {
+        let Self { udp, diag, what, processes, .. } = self;
+        let Some(sockets) = udp else { return Ok(()) };
+        match sockets.look(diag, &what.filter, own) {
+            Ok(()) => sockets.find_processes(processes),
+            Err(error) if !what.filter.wants_tcp() => return Err(no_udp_diag(&error)),
+            Err(_) => *udp = None,
+        }
+        Ok(())
     }
 
     /// Waits for the next look at all sockets; looks at the busy ones meanwhile, and calls `beside` each time.
@@ -421,6 +441,8 @@ impl Watcher {
     }
 
     fn with_counts(&self, idle: usize, mut connections: Vec<ConnectionFinding>) -> Connections {
+        let udp = self.udp.iter().flat_map(|udp| udp.findings(&self.processes, self.local_buffers));
+        connections.extend(udp);
         connections.sort_by_key(|one| Reverse(one.rate_bps));
         let gone = self.tracker.gone;
         Connections {
@@ -433,6 +455,7 @@ impl Watcher {
             not_followed: gone.not_followed,
             unseen: self.unseen.as_ref().filter(|_| gone.not_followed == 0).and_then(Unseen::count),
             idle: idle as u64,
+            quiet_udp_sockets: self.udp.as_ref().map_or(0, UdpSockets::quiet),
             connections,
             ..Connections::new()
         }
@@ -456,6 +479,14 @@ impl Watcher {
     pub fn refilter(&mut self, filter: Filter) {
         self.tracker.retain(|one| filter.matches(one.local, one.remote));
         self.unseen = None;
+        if let Some(udp) = &mut self.udp {
+            udp.retain(&filter);
+        }
+        if !filter.wants_udp() {
+            self.udp = None;
+        } else if self.what.emulated.is_none() {
+            self.udp.get_or_insert_default();
+        }
         self.what.filter = filter;
     }
 

@@ -55,6 +55,7 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
         (LimitedBy::Path, Some(Refinement::Silence)) => '~',
         (LimitedBy::Path, Some(Refinement::Mtu)) => 'm',
         (LimitedBy::Path, Some(Refinement::Shared)) => '%',
+        (LimitedBy::Path, Some(Refinement::Bursts)) => 'x',
         (LimitedBy::Path, _) => '#',
         (LimitedBy::Receiver, _) => 'R',
         (LimitedBy::Cpu, Some(Refinement::Quota)) => 'k',
@@ -65,10 +66,10 @@ pub const fn letter((limited_by, refinement): Cause) -> char {
     }
 }
 
-/// The limit, and of an application the cause: whom to ask depends on it. `None` where there is no limit.
-pub(crate) fn limit_of_app(verdict: &Verdict) -> Option<String> {
+/// The limit with its cause where whom to ask depends on it: of an application, and of bursts. `None` where there is no limit.
+pub(crate) fn limit_to_ask_for(verdict: &Verdict) -> Option<String> {
     let limit = verdict.limited_by?;
-    let cause = verdict.cause.filter(|_| limit == LimitedBy::App);
+    let cause = verdict.cause.filter(|&cause| limit == LimitedBy::App || cause == Refinement::Bursts);
     Some(
         cause.map_or_else(
             || limit.as_str().to_owned(),
@@ -128,6 +129,9 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Path, Some(Refinement::Silence)) => "path silence: nothing comes back",
         (LimitedBy::Path, Some(Refinement::Mtu)) => "path mtu: full-size segments never arrive",
         (LimitedBy::Path, Some(Refinement::Shared)) => "path shared: the pipe is full, of others too",
+        (LimitedBy::Path, Some(Refinement::Bursts)) => {
+            "path bursts: datagrams come faster than its queue holds"
+        }
         (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
         (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
         (LimitedBy::Cpu, Some(Refinement::Quota)) => "cpu quota: the cgroup of an end may not run",

@@ -19,13 +19,16 @@ pub fn render(found: &Connections, style: Style) -> String {
     let is_shown = |one: &&ConnectionFinding| !is_idle(one) && !is_short_datagrams(one);
     let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(is_shown).collect();
     let rows_of = |protocol, row: fn(&ConnectionFinding) -> Vec<Entry>| {
-        let its = busy.iter().filter(move |one| one.protocol == protocol);
+        let its = busy.iter().filter(move |one| one.protocol == protocol && one.udp_socket.is_none());
         its.map(|one| row(one)).collect::<Vec<_>>()
     };
     let (tcp, udp) = (rows_of(Protocol::Tcp, row), rows_of(Protocol::Udp, datagram_row));
+    let sockets: Vec<Vec<Entry>> = busy.iter().filter_map(|one| socket_row(one)).collect();
     let mut text = String::new();
     if busy.is_empty() {
-        text.push_str("No connection carried anything.\n");
+        let has_few = found.other_datagrams > 0 || found.connections.iter().any(is_short_datagrams);
+        let much = if has_few { "enough to judge" } else { "anything" };
+        let _ = writeln!(text, "No connection carried {much}.");
     }
     if !tcp.is_empty() {
         text += &lines(&HEADINGS, &tcp, style, "");
@@ -33,6 +36,10 @@ pub fn render(found: &Connections, style: Style) -> String {
     if !udp.is_empty() {
         text.extend((!tcp.is_empty()).then_some('\n'));
         text += &lines(&DATAGRAM_HEADINGS, &udp, style, "");
+    }
+    if !sockets.is_empty() {
+        text.extend((!text.is_empty()).then_some('\n'));
+        text += &lines(&SOCKET_HEADINGS, &sockets, style, "");
     }
     for one in &busy {
         text.push('\n');
@@ -44,7 +51,11 @@ pub fn render(found: &Connections, style: Style) -> String {
 
 /// One connection: its ends, the sentence, the advice.
 pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
-    let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
+    let arrow = match (one.direction, &one.udp_socket) {
+        (None, Some(_)) => "<->",
+        (Some(Direction::Reverse), _) => "<-",
+        _ => "->",
+    };
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
     let verdict = one.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
     for sentence in [Some(verdict), quic(one).as_deref(), exact(one).as_deref()].into_iter().flatten() {
@@ -125,7 +136,8 @@ pub fn notes(found: &Connections) -> String {
             found.connections.iter().filter(|one| is_short_datagrams(one)).count() as u64,
             "flow(s) of a few datagrams",
         ),
-        (found.other_datagrams, "datagram(s) of further flows"),
+        (found.other_datagrams, "datagram(s) not counted by flow"),
+        (found.quiet_udp_sockets, "UDP socket(s) without a queue or drops"),
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
         (found.not_followed, "more than can be followed"),
@@ -177,6 +189,28 @@ fn datagram_row(one: &ConnectionFinding) -> Vec<Entry> {
     ends_of_row(one).into_iter().chain(figures).collect()
 }
 
+/// Those of a UDP socket.
+const SOCKET_HEADINGS: [(&str, bool); 6] = [
+    ("UDP socket", false),
+    ("peer", false),
+    ("process", false),
+    ("unread", true),
+    ("drops", true),
+    ("limited by", false),
+];
+
+fn socket_row(one: &ConnectionFinding) -> Option<Vec<Entry>> {
+    let report = one.udp_socket.as_ref()?;
+    Some(vec![
+        Entry::plain(one.local.clone()),
+        Entry::plain(one.remote.clone()),
+        Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        Entry::plain(quantity::bytes(report.receive_queue_bytes)),
+        Entry::plain(report.socket_drops.to_string()),
+        verdicts::entry(&one.verdict),
+    ])
+}
+
 fn ends_of_row(one: &ConnectionFinding) -> [Entry; 3] {
     let way = match one.direction {
         Some(Direction::Forward) => "out",
@@ -198,4 +232,71 @@ fn row(one: &ConnectionFinding) -> Vec<Entry> {
         verdicts::entry(&one.verdict),
     ];
     ends_of_row(one).into_iter().chain(figures).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_analysis::findings::connections::DatagramReport;
+    use pipefill_analysis::findings::udp_socket_report::UdpSocketReport;
+    use pipefill_analysis::findings::verdict::Verdict;
+    use pipefill_core::limit::Cause;
+
+    fn datagrams(limited_by: Option<LimitedBy>, cause: Option<Cause>) -> ConnectionFinding {
+        ConnectionFinding {
+            protocol: Protocol::Udp,
+            local: "[fd77::1]:51942".to_owned(),
+            remote: "[fd77::2]:5201".to_owned(),
+            process: Some("iperf3".to_owned()),
+            direction: Some(Direction::Forward),
+            rate_bps: Some(6_400_000),
+            lost_percent: Some(35.75),
+            datagrams: Some(DatagramReport {
+                offered_bps: Some(10_000_000),
+                quic: Some("1".to_owned()),
+                ..DatagramReport::default()
+            }),
+            verdict: Verdict { limited_by, cause, ..Verdict::default() },
+            ..ConnectionFinding::default()
+        }
+    }
+
+    #[test]
+    fn flows_of_datagrams_and_sockets_have_tables_of_80_columns() {
+        let socket = ConnectionFinding {
+            udp_socket: Some(UdpSocketReport { socket_drops: 672, ..UdpSocketReport::default() }),
+            datagrams: None,
+            local: "0.0.0.0:5000".to_owned(),
+            remote: "*".to_owned(),
+            direction: None,
+            ..datagrams(Some(LimitedBy::Receiver), None)
+        };
+        let connections = vec![datagrams(Some(LimitedBy::Path), Some(Cause::Bursts)), socket];
+        let found = Connections { connections, other_datagrams: 3, ..Connections::new() };
+        let text = render(&found, Style::default());
+        let row =
+            text.lines().find(|line| line.starts_with("[fd77::2]:5201")).unwrap_or_else(|| panic!("{text}"));
+        assert!(row.contains("10.0 Mbit/s  6.40 Mbit/s  35.8 %  path bursts"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("0.0.0.0:5000") && line.contains("672")), "{text}");
+        assert!(
+            text.contains("QUIC version 1") && text.contains("3 datagrams not counted by flow"),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn few_datagrams_are_counted_and_have_no_line() {
+        let short = ConnectionFinding {
+            verdict: Verdict {
+                rule: Some(pipefill_analysis::judge::RuleId::TOO_SHORT),
+                ..Verdict::default()
+            },
+            ..datagrams(None, None)
+        };
+        let found = Connections { connections: vec![short], ..Connections::new() };
+        let text = render(&found, Style::default());
+        assert!(text.starts_with("No connection carried enough to judge."), "{text}");
+        assert!(text.contains("1 flow of a few datagrams"), "{text}");
+    }
 }

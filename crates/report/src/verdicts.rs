@@ -13,7 +13,7 @@ pub(crate) fn limit(verdict: &Verdict) -> String {
     match (verdict.limited_by, verdict.cwnd_cause) {
         (None, _) => MISSING.to_owned(),
         (Some(limit), Some(of_cwnd)) => format!("{} {}", limit.as_str(), CwndCause::as_str(of_cwnd)),
-        (Some(_), None) => cause::limit_of_app(verdict).unwrap_or_default(),
+        (Some(_), None) => cause::limit_to_ask_for(verdict).unwrap_or_default(),
     }
 }
 

@@ -44,14 +44,14 @@ enum Record {
     /// In a directory of its own.
     Rows(Box<Partial>),
     /// In memory until its figures are known.
-    Summary(InMemory),
+    Summary(Box<InMemory>),
 }
 
 impl Record {
     fn sink(&mut self) -> &mut dyn Sink {
         match self {
             Self::Rows(partial) => &mut **partial,
-            Self::Summary(rows) => rows,
+            Self::Summary(rows) => rows.as_mut(),
         }
     }
 }
@@ -183,7 +183,7 @@ impl Runner<'_> {
     /// somebody's.
     fn one(&self, run: &Run) -> Result<bool, Failure> {
         let mut record = match self.summaries {
-            Some(_) => Record::Summary(InMemory::default()),
+            Some(_) => Record::Summary(Box::default()),
             None => {
                 Record::Rows(Box::new(Partial::create(&self.experiment.runs(), &run.directory, self.owner)?))
             }

@@ -12,6 +12,8 @@ mod observed_buffers;
 mod prediction;
 mod window;
 
+pub(crate) use datagrams::for_overflowing_socket;
+
 use crate::findings::finding::Advice;
 use crate::findings::proposal::{Change, EndStacks, HostNames, Proposal, Reason, Setting, Target};
 use crate::findings::verdict::JudgedFlow;

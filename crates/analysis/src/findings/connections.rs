@@ -4,6 +4,7 @@ mod captured;
 mod captured_udp;
 mod connection;
 mod datagram_flow;
+mod datagram_report;
 mod delays;
 mod ending;
 mod finding;
@@ -14,12 +15,14 @@ mod path_datagrams;
 mod process_cpu;
 mod second_capture;
 mod test_warnings;
+mod udp_socket;
 mod unplanned;
 
 pub use captured::{AnswerTimes, Captured, CapturedFlow, Unaccepted};
 pub use captured_udp::{MptcpGroup, NatGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
+pub use datagram_report::DatagramReport;
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use ending::{EndedBy, EndingKind, FlowEnding, MissingPart};
 pub use finding::{ConnectionFinding, Connections};
@@ -29,7 +32,7 @@ pub use joined::{
     BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
     OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
-pub use path_datagrams::{DatagramReport, PathDatagrams};
+pub use path_datagrams::PathDatagrams;
 pub use process_cpu::{ConnectionCpu, ProcessCpuRows};
 pub use test_warnings::{
     ClockSet, Contradiction, ContradictionKind, CountUnit, InvalidEnd, OtherTests, TestEnd,

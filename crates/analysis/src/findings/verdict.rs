@@ -3,6 +3,7 @@
 //! A law gives a figure only where its assumptions hold.
 
 use crate::findings::finding::{Advice, Latency};
+use crate::findings::udp_socket_report::UdpSocketReport;
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
 use crate::ground::statistics::rounded;
@@ -274,6 +275,8 @@ pub enum VerdictReason {
     Idle,
     /// What limited it, as a capture at each end shows it.
     BothCaptures(Box<JudgedFlow>, JoinedEvidence),
+    /// What a UDP socket shows.
+    UdpSocket(UdpSocketReport),
     /// Datagrams of a test.
     Datagrams(DatagramEvidence),
 }

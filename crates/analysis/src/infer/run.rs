@@ -93,6 +93,7 @@ impl<'a> RunFacts<'a> {
             sender_quota,
             receiver_quota,
             datagrams: None,
+            udp_socket: None,
             waiting: None,
             may_lose_full_segments: false,
         }

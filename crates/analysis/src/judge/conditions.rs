@@ -130,3 +130,11 @@ pub(super) fn is_unread(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) 
     };
     is_full && has_used_rwnd(sender, t, trace) && !is_repairing(sender, t, trace)
 }
+
+/// Whether nearly all datagrams arrive, or the few losses are not those of a full queue.
+pub(super) fn datagrams_arrive(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let Some(datagrams) = evidence.datagrams else { return false };
+    let is_of_a_queue = datagrams.queue_drops.is_some_and(|part| trace.at_least(t.drops_explain, part));
+    let negligible = if is_of_a_queue { t.datagrams_lost_in_queue } else { t.datagrams_lost };
+    trace.at_most(negligible, datagrams.lost_share)
+}

@@ -10,6 +10,7 @@ use super::flow_ledger::{FlowLedger, span};
 use super::ledger::{FinishedLedger, Holding, JudgedSpan, Ledger, LedgerSums};
 use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
+use super::rule::RuleId;
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
 use super::{Confidence, Diagnosis, Figures, HeldTime, Span, UnlimitedStart, testbed};
@@ -29,7 +30,7 @@ use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence};
+use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence, UdpSocketEvidence};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, BufferLimits, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
 use pipefill_core::stacks::Stack;
@@ -104,6 +105,14 @@ struct JudgedStream<'a> {
 pub fn datagrams_limited_by(datagrams: Datagrams) -> LimitedBy {
     let evidence = Evidence { datagrams: Some(datagrams), ..Evidence::default() };
     decide(&evidence, &STANDARD).map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by())
+}
+
+/// What a UDP socket by itself shows: who holds what it receives, and the rule.
+pub(crate) fn udp_socket_limited_by(socket: UdpSocketEvidence) -> (LimitedBy, RuleId) {
+    let evidence = Evidence { udp_socket: Some(socket), ..Evidence::default() };
+    let decision = decide(&evidence, &STANDARD);
+    decision
+        .map_or((LimitedBy::Unknown, NOT_SAMPLED), |decision| (decision.rule.limited_by(), decision.rule.id))
 }
 
 impl<'a> Diagnosing<'a> {
@@ -406,7 +415,8 @@ impl<'a> JudgedFlow<'a> {
         let drops = counts.path_drops().or(planned);
         let decision = decide(&counts.evidence(self.flow, &facts.run, drops), thresholds)?;
         let limited_by = decision.rule.limited_by();
-        let holding = Holding { limited_by, cause: None, rule: decision.rule.id };
+        let cause = decision.rule.cause().filter(|_| counts.on_path().is_some());
+        let holding = Holding { limited_by, cause, rule: decision.rule.id };
         let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
         for stream in &streams {
             let life = interval::life(stream);

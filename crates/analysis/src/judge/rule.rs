@@ -30,6 +30,8 @@ pub enum Part {
     Arrivals,
     /// What both ends counted of datagrams.
     Datagrams,
+    /// A UDP socket by itself.
+    UdpSocket,
     /// A wait that packets show.
     Waiting,
 }
@@ -87,6 +89,7 @@ impl Part {
             Self::Receiver => evidence.receiver.is_some(),
             Self::Arrivals => evidence.arrivals.is_some(),
             Self::Datagrams => evidence.datagrams.is_some(),
+            Self::UdpSocket => evidence.udp_socket.is_some(),
             Self::Waiting => evidence.waiting.is_some(),
         }
     }
@@ -101,6 +104,7 @@ impl Part {
             Self::Receiver => "receiver's socket",
             Self::Arrivals => "receiver alone",
             Self::Datagrams => "datagrams",
+            Self::UdpSocket => "UDP socket",
             Self::Waiting => "wait",
         }
     }

@@ -30,6 +30,9 @@ pub static RULES: &[&Rule] = &[
     &path::DATAGRAMS_LOST,
     &app::DATAGRAMS_OFFERED,
     &unknown::DATAGRAMS,
+    // A UDP socket by itself.
+    &receiver::SOCKET_DROPS,
+    &unknown::UDP_SOCKET,
     // Waits that the packets of both directions show.
     &path::MTU,
     &path::SILENCE,

@@ -142,11 +142,16 @@ fn row<'a>(one: &ConnectionFinding, screen: &Screen) -> Row<'a> {
     let curve = screen.curves.get(&(one.local.clone(), one.remote.clone()));
     let now = curve.and_then(|curve| curve.last().copied()).or(one.rate_bps);
     let process = one.process.as_deref().unwrap_or(MISSING);
+    // A UDP socket may have no peer, and has no rate: its own address and its drops stand there.
+    let (ends, amount) = match &one.udp_socket {
+        Some(report) => (format!("udp {}", one.local), format!("{} drops", report.socket_drops)),
+        None => (one.remote.clone(), told(Kind::Rate, now, 1)),
+    };
     Row::new([
-        Cell::from(visible(&one.remote, false).into_owned()),
+        Cell::from(visible(&ends, false).into_owned()),
         Cell::from(way),
         Cell::from(visible(process, false).into_owned()),
-        Cell::from(format!("{:>11}", told(Kind::Rate, now, 1))),
+        Cell::from(format!("{amount:>11}")),
         Cell::from(curve.map(|curve| blocks(curve)).unwrap_or_default()),
         Cell::from(format!("{:>7}", told(Kind::Time, one.rtt_us, 1_000))),
         Cell::from(format!(

@@ -7,7 +7,7 @@ use predicates::str::contains;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,6 +184,35 @@ fn an_idle_connection_is_listed_as_idle() {
         .assert()
         .success()
         .stdout(contains("No connection carried anything.").and(contains("1 idle")));
+}
+
+/// Nobody reads it: what finds no room is dropped, and the socket counts that. Another one shows nothing.
+#[test]
+fn a_udp_socket_that_drops_is_limited_by_its_receiver() {
+    let [unread, quiet] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    setsockopt(&unread, sockopt::RcvBuf, &8_192).unwrap();
+    let port = |socket: &UdpSocket| socket.local_addr().unwrap().port();
+    let (sender, to) = (UdpSocket::bind("127.0.0.1:0").unwrap(), unread.local_addr().unwrap());
+    let mut work = Work::default();
+    work.repeat(move || {
+        sender.send_to(&[0; 1_000], to).unwrap();
+        sleep(Duration::from_millis(1));
+    });
+    let found = watched(&["--once", &format!("udp sport = :{}", port(&unread))]);
+    let one = only(&found);
+    assert_eq!((&one["protocol"], &one["remote"]), (&"udp".into(), &"*".into()), "{one:#}");
+    assert_eq!(one["local"], unread.local_addr().unwrap().to_string(), "{one:#}");
+    assert_eq!((&one["limited_by"], &one["rule"]), (&"receiver".into(), &"receiver.socket_drops".into()));
+    assert_eq!(one["pid"], std::process::id(), "{one:#}");
+    assert!(number(&one["udp_socket"]["socket_drops"]) > 0.0 && one["rate_bps"].is_null(), "{one:#}");
+    let filter = format!("udp sport = :{}", port(&quiet));
+    let found = watched(&["--once", &filter]);
+    assert_eq!((found["connections"].as_array().unwrap().len(), &found["quiet_udp_sockets"]), (0, &1.into()));
+    Folder::new()
+        .pipefill(&["watch", "--once", &filter])
+        .assert()
+        .success()
+        .stdout(contains("1 UDP socket without a queue or drops"));
 }
 
 /// Carries something, pauses, and carries something again: what it did before the pause counts.

@@ -89,7 +89,11 @@ pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<Str
         Confidence::Low => "low",
     };
     if !diagnosis.figures.are_of_tcp() {
-        let by = if is_observed { "what both ends counted" } else { "what each place has dropped" };
+        let by = match diagnosis.figures.datagrams {
+            Some(_) => "what the path and the receiving socket counted",
+            None if is_observed => "what both ends counted",
+            None => "what each place has dropped",
+        };
         return Some(format!("Confidence: {word}, by {by}."));
     }
     let share = diagnosis.limited_fraction.get(&diagnosis.limited_by)?;

@@ -1,7 +1,7 @@
 //! A column: a name, and where it takes its figures or words from.
 
 use super::{Entry, Heading, Tone};
-use crate::cause::limit_of_app;
+use crate::cause::limit_to_ask_for;
 use crate::quantity::{Kind, Scale};
 use pipefill_analysis::findings::experiment::CellResult;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn tone(name: &str, value: Option<f64>) -> Tone {
 /// What limited each cell, where that is known of any.
 pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     let known = cells.iter().any(|cell| cell.verdict.limited_by.is_some());
-    let word = |cell: &CellResult| limit_of_app(&cell.verdict);
+    let word = |cell: &CellResult| limit_to_ask_for(&cell.verdict);
     known.then(|| words("limit", cells, word))
 }
 

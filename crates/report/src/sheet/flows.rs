@@ -2,7 +2,7 @@
 
 use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
-use crate::cause::limit_of_app;
+use crate::cause::limit_to_ask_for;
 use crate::quantity::Kind;
 use pipefill_analysis::findings::experiment::{CellResult, FlowResult};
 use pipefill_analysis::findings::finding::RttSource;
@@ -33,7 +33,7 @@ pub(super) fn rows<'a>(cells: &[&'a CellResult]) -> Vec<(&'a CellResult, &'a Flo
 pub(super) fn columns(flows: &[&FlowResult]) -> Vec<(Heading, Vec<Entry>)> {
     let mut columns = vec![column::words("flow", flows, |flow| Some(flow.name()))];
     columns.extend(column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, flows));
-    columns.push(column::words("limit", flows, |flow| limit_of_app(&flow.verdict)));
+    columns.push(column::words("limit", flows, |flow| limit_to_ask_for(&flow.verdict)));
     columns
 }
 

@@ -15,8 +15,8 @@ pub(super) fn because(judged: &JudgedFlow, figures: &DatagramFigures) -> String 
         (LimitedBy::Path, Some(Cause::Shared)) => shared(judged, figures),
         (LimitedBy::Receiver, _) => receiver(judged, figures),
         (LimitedBy::Unknown, _) if lost_share(judged) <= 0.0 => format!(
-            "{} arrived, and the path has room for more: whether the application, QUIC's congestion window or its flow control holds it \
-             back is encrypted; a qlog of either end shows it",
+            "{} arrived, and the path has room for more; QUIC encrypts what would show whether its application, its congestion window or its \
+             flow control holds it back (a qlog of either end shows it)",
             rate(judged.goodput_bps)
         ),
         _ => format!("{}{}", what_was_lost(judged), by_reason(figures)),
@@ -74,12 +74,21 @@ fn bursts(judged: &JudgedFlow, figures: &DatagramFigures) -> String {
     let of_path = judged.diagnosis.figures.path_goodput_bps.map_or_else(String::new, |possible| {
         format!(", {} of what the path carries", percent(figures.offered_bps as f64 / possible.max(1) as f64))
     });
+    let without_room = part_without_room(figures)
+        .map_or_else(String::new, |part| format!(": there is no room for {} of such a burst", percent(part)));
     format!(
-        "bursts of up to {} ({size}) come to a queue of {queue}, and would need one of {needed}; the mean is only {}{of_path}; {}",
+        "bursts of up to {} ({size}) need a queue of {needed}, and it holds {queue}{without_room}; the mean is only {}{of_path}; {}",
         counted(burst, "datagram(s)"),
         rate(figures.offered_bps),
         what_was_lost(judged)
     )
+}
+
+/// The part of the longest burst that the queue does not hold.
+fn part_without_room(figures: &DatagramFigures) -> Option<f64> {
+    let counts = &figures.counted;
+    let missing = counts.needed_queue_packets?.saturating_sub(figures.queue_packets?);
+    Some(missing as f64 / counts.burst_packets?.max(1) as f64)
 }
 
 fn shared(judged: &JudgedFlow, figures: &DatagramFigures) -> String {

@@ -1,7 +1,8 @@
 //! The verdict on a connection, a captured flow or a test, where samples alone did not decide.
 
 use super::{limit_name, limited, verdict_sentence};
-use crate::quantity::{counted, duration, percent, rate};
+use crate::quantity::{bytes, counted, duration, percent, rate};
+use pipefill_analysis::findings::udp_socket_report::UdpSocketReport;
 use pipefill_analysis::findings::verdict::{DatagramEvidence, ShortReading, VerdictReason};
 use pipefill_analysis::judge::JoinedEvidence;
 use pipefill_core::limit::LimitedBy;
@@ -34,7 +35,29 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
             let name = limit_name(diagnosis.limited_by, diagnosis.cause);
             limited(name, Some(diagnosis.share()), &because)
         }
+        VerdictReason::UdpSocket(report) => udp_socket(&report),
         VerdictReason::Datagrams(evidence) => datagrams(evidence),
+    }
+}
+
+fn udp_socket(report: &UdpSocketReport) -> String {
+    let buffer =
+        report.rcvbuf_bytes.map_or_else(String::new, |size| format!(" of {} of memory", bytes(size)));
+    let peak = bytes(report.receive_queue_peak_bytes);
+    match report.socket_drops {
+        0 => format!(
+            "The limit is unknown: it dropped nothing, and at most {peak} of its buffer{buffer} waited to be read. The kernel counts neither what a \
+             UDP socket sends nor what it takes."
+        ),
+        drops => limited(
+            limit_name(LimitedBy::Receiver, None),
+            None,
+            &format!(
+                "its buffer{buffer} had no room for {}; half of it or more was unread at {} of the looks",
+                counted(drops, "datagram(s)"),
+                percent(report.unread_share)
+            ),
+        ),
     }
 }
 

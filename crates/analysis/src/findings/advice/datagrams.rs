@@ -12,6 +12,13 @@ const TRUESIZE: u64 = 2_304;
 /// The kernel doubles what a program asks of `SO_RCVBUF` (`__sock_set_rcvbuf()`).
 const DOUBLED: u64 = 2;
 
+/// What a socket of `rcvbuf_bytes` of memory needs that dropped as many as `dropped` datagrams at a time; `None` where its reader is behind in
+/// most readings.
+pub(crate) fn for_overflowing_socket(rcvbuf_bytes: u64, dropped: u64, unread_share: f64) -> Option<Setting> {
+    let size = rcvbuf_bytes.saturating_add(dropped.saturating_mul(TRUESIZE)) / DOUBLED;
+    (unread_share < IS_BEHIND).then_some(Setting::Rcvbuf(size))
+}
+
 impl Case<'_> {
     /// Even sending, or a queue that holds a burst. Either brings all that is offered, as far as the reader takes it.
     pub(super) fn without_bursts(&self) -> Vec<Advice> {
@@ -39,13 +46,13 @@ impl Case<'_> {
         else {
             return self.larger_datagram_buffer();
         };
-        if figures.unread_share.is_some_and(|share| share >= IS_BEHIND) {
-            return self.nothing(Reason::ReaderIsBehind { read_bps: self.judged.goodput_bps });
-        }
         let dropped = figures.socket_drops_peak;
-        let size = rcvbuf_bytes.saturating_add(dropped.saturating_mul(TRUESIZE)) / DOUBLED;
+        let unread_share = figures.unread_share.unwrap_or(0.0);
+        let Some(setting) = for_overflowing_socket(rcvbuf_bytes, dropped, unread_share) else {
+            return self.nothing(Reason::ReaderIsBehind { read_bps: self.judged.goodput_bps });
+        };
         let rmem_max = self.judged.receiver_limits.and_then(|limits| limits.rmem_max);
-        let change = self.of_flow(Target::Receiver, Setting::Rcvbuf(size), "rcvbuf");
+        let change = self.of_flow(Target::Receiver, setting, "rcvbuf");
         let counted = figures.counted;
         let delivered = u128::from(figures.offered_bps) * u128::from(counted.delivered_bytes);
         let predicted = delivered.checked_div(u128::from(counted.offered_bytes));

@@ -1,11 +1,12 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
 use super::connection::{Carried, Connection, Exact, Judged, judge_together};
-use super::path_datagrams::DatagramReport;
+use super::datagram_report::DatagramReport;
 use crate::findings::experiment::SCHEMA;
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
 use crate::findings::times::FlowTimes;
+use crate::findings::udp_socket_report::UdpSocketReport;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{FlowLedger, RuleId, Span};
@@ -46,9 +47,12 @@ pub struct Connections {
     /// Why nothing is said of what limits them: this program emulates their path, and was stopped or too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<Invalid>,
-    /// Datagrams on an emulated path of flows beyond those that are counted one by one.
+    /// Datagrams that were not counted by flow: of flows beyond those that are, or on a path that asks for nothing.
     #[serde(default, skip_serializing_if = "is_none_left_out")]
     pub other_datagrams: u64,
+    /// UDP sockets with neither a queue nor drops, of which the kernel shows nothing else.
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    pub quiet_udp_sockets: u64,
     /// One entry each, the fastest first.
     pub connections: Vec<ConnectionFinding>,
 }
@@ -144,6 +148,9 @@ pub struct ConnectionFinding {
     /// UDP: what became of its datagrams, where a path that this program emulates counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
+    /// UDP: what a socket of this host shows, where no emulated path counts its datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp_socket: Option<UdpSocketReport>,
     /// What limits it, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,

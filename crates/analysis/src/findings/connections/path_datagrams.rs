@@ -1,5 +1,6 @@
 //! A flow of datagrams on a path that this program emulates, as a record: what the path and the receiving socket counted of it.
 
+use super::datagram_report::DatagramReport;
 use super::finding::ConnectionFinding;
 use super::unplanned::{family, flow, manifest, spec};
 use crate::findings::experiment::{RunFlows, flow_results};
@@ -10,13 +11,10 @@ use crate::infer::{KnownPath, KnownRun};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    AnyRow, Counter, CountsBefore, DatagramSample, DeliverySample, DropReason, Manifest, Observed, PathFacts,
+    AnyRow, Counter, CountsBefore, DatagramSample, DeliverySample, Manifest, Observed, PathFacts,
     StreamSummary, UdpSample,
 };
 use pipefill_core::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A flow in one direction.
@@ -38,37 +36,12 @@ pub struct PathDatagrams {
     pub counters: Vec<Counter>,
 }
 
-/// What became of the datagrams of a connection. A datagram that is fragmented counts once for each fragment.
-#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct DatagramReport {
-    /// Datagrams that came to the path and are not on it any more.
-    pub datagrams_sent: u64,
-    /// Those of them that the path delivered and the receiving socket took.
-    pub datagrams_received: u64,
-    /// Payload that came to the path, bits per second from the first datagram to the last.
-    pub offered_bps: Option<u64>,
-    /// Datagrams that the path dropped, by reason; reasons without any are left out.
-    pub dropped: BTreeMap<DropReason, u64>,
-    /// Datagrams that the receiving socket dropped; null where it was not found.
-    pub socket_drops: Option<u64>,
-    /// The longest burst: datagrams that came faster than the path's rate lets them leave. Null where it has no rate.
-    pub burst_datagrams: Option<u64>,
-    /// Payload of that burst, bytes.
-    pub burst_bytes: Option<u64>,
-    /// The queue that this flow alone needs at the path's rate, packets.
-    pub needed_queue_packets: Option<u64>,
-    /// The same in bytes of frames.
-    pub needed_queue_bytes: Option<u64>,
-    /// Limit of the receiving socket's buffer, bytes of memory; null where it was not found.
-    pub rcvbuf_bytes: Option<u64>,
-    /// Version of QUIC, where its first datagrams show it.
-    pub quic: Option<String>,
-}
-
 impl PathDatagrams {
-    /// What was counted in all.
+    /// What was counted in all. The receiving socket may be closed by the last reading: its buffer is that of the last one that shows it.
     pub fn counted(&self) -> DatagramSample {
-        self.samples.last().copied().unwrap_or_default()
+        let Some(last) = self.samples.last() else { return DatagramSample::default() };
+        let rcvbuf_bytes = self.samples.iter().rev().find_map(|sample| sample.rcvbuf_bytes);
+        DatagramSample { rcvbuf_bytes, ..*last }
     }
 
     /// Whether it has too few datagrams to say what limits it.
@@ -126,7 +99,7 @@ impl PathDatagrams {
             samples: self.samples.len(),
             lost_percent: (totals.sent > 0)
                 .then(|| 100.0 * totals.sent.saturating_sub(totals.received) as f64 / totals.sent as f64),
-            datagrams: Some(self.report()),
+            datagrams: Some(DatagramReport::of(&counted, self.offered_bps(), self.observed.quic.clone())),
             ..ConnectionFinding::default()
         };
         if self.is_short() {
@@ -171,6 +144,12 @@ impl PathDatagrams {
         finding
     }
 
+    /// Payload that came to the path from the first packet to the last.
+    fn offered_bps(&self) -> Option<u64> {
+        let span_us = self.last_us.saturating_sub(self.first_us);
+        self.counted().offered_bytes.saturating_mul(8_000_000).checked_div(span_us)
+    }
+
     const fn direction(&self) -> Direction {
         if self.sends { Direction::Forward } else { Direction::Reverse }
     }
@@ -193,26 +172,6 @@ impl PathDatagrams {
             udp: Some(counted.totals()),
             datagrams: Some(counted),
             ..StreamSummary::default()
-        }
-    }
-
-    fn report(&self) -> DatagramReport {
-        let counted = self.counted();
-        let totals = counted.totals();
-        let reasons = DropReason::ALL.into_iter().map(|reason| (reason, counted.dropped(reason)));
-        let span_us = self.last_us.saturating_sub(self.first_us);
-        DatagramReport {
-            datagrams_sent: totals.sent,
-            datagrams_received: totals.received,
-            offered_bps: counted.offered_bytes.saturating_mul(8_000_000).checked_div(span_us),
-            dropped: reasons.filter(|&(_, packets)| packets > 0).collect(),
-            socket_drops: counted.socket_drops,
-            burst_datagrams: counted.burst_packets,
-            burst_bytes: counted.burst_bytes,
-            needed_queue_packets: counted.needed_queue_packets,
-            needed_queue_bytes: counted.needed_queue_bytes,
-            rcvbuf_bytes: counted.rcvbuf_bytes,
-            quic: self.observed.quic.clone(),
         }
     }
 }

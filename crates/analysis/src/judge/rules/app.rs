@@ -1,14 +1,11 @@
 //! When the application holds an interval: it offers no more.
 
 use super::super::conditions::{
-    has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full, is_waiting, paced_share,
+    datagrams_arrive, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full, is_waiting, paced_share,
 };
 use super::super::rule::{Part, Rule, RuleId};
-use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
 use super::path::grows;
-use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::Evidence;
 use pipefill_core::record::Waiting;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
@@ -21,13 +18,6 @@ pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
     needs: &[Part::Datagrams, Part::Plan],
     holds: datagrams_arrive,
 };
-
-pub(super) fn datagrams_arrive(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
-    let Some(datagrams) = evidence.datagrams else { return false };
-    let is_of_a_queue = datagrams.queue_drops.is_some_and(|part| trace.at_least(t.drops_explain, part));
-    let negligible = if is_of_a_queue { t.datagrams_lost_in_queue } else { t.datagrams_lost };
-    trace.at_most(negligible, datagrams.lost_share)
-}
 
 pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
     id: RuleId::new("app.rate.datagrams_offered"),

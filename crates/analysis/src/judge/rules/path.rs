@@ -1,9 +1,8 @@
 //! When the path holds an interval: the bottleneck is full, or drops what is offered.
 
-use super::super::conditions::is_path_full;
+use super::super::conditions::{datagrams_arrive, is_path_full};
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
-use super::app::datagrams_arrive;
 use crate::ground::threshold::Threshold;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivalsOfAll, Evidence, Growth, Risen};

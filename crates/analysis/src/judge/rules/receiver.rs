@@ -13,6 +13,13 @@ pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     holds: |evidence, t, trace| most_dropped(evidence, t, trace) == Some(LimitedBy::Receiver),
 };
 
+pub(super) const SOCKET_DROPS: Rule = Rule {
+    id: RuleId::new("receiver.socket_drops"),
+    question: "Does a UDP socket drop datagrams for which its buffer has no room?",
+    needs: &[Part::UdpSocket],
+    holds: |evidence, _, _| evidence.udp_socket.is_some_and(|socket| socket.drops > 0),
+};
+
 pub(super) const UNREAD: Rule = Rule {
     id: RuleId::new("receiver.unread"),
     question: "Is the receive window used up in front of data that the application has not read?",

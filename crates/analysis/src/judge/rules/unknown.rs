@@ -1,8 +1,7 @@
 //! When the evidence does not show who holds an interval.
 
-use super::super::conditions::is_waiting;
+use super::super::conditions::{datagrams_arrive, is_waiting};
 use super::super::rule::{Part, Rule, RuleId};
-use super::app::datagrams_arrive;
 
 /// Of time for which there is no evidence at all: no rule is asked.
 pub(in crate::judge) const NOT_SAMPLED: RuleId = RuleId::new("unknown.not_sampled");
@@ -15,6 +14,14 @@ pub(super) const QUIC: Rule = Rule {
     holds: |evidence, t, trace| {
         evidence.datagrams.is_some_and(|datagrams| datagrams.is_quic) && datagrams_arrive(evidence, t, trace)
     },
+};
+
+/// The kernel counts neither what it sends nor what it takes.
+pub(super) const UDP_SOCKET: Rule = Rule {
+    id: RuleId::new("unknown.udp_socket"),
+    question: "Is it a UDP socket that has dropped nothing?",
+    needs: &[Part::UdpSocket],
+    holds: |_, _, _| true,
 };
 
 pub(super) const DATAGRAMS: Rule = Rule {

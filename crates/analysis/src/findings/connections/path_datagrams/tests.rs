@@ -1,5 +1,6 @@
 use super::*;
 use crate::findings::proposal::Setting;
+use crate::judge::RuleId;
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{Fact, WayFacts};
 
@@ -85,7 +86,7 @@ fn what_arrives_is_all_that_the_application_offers() {
 #[test]
 fn a_flow_above_the_rate_fills_the_path_and_one_below_bursts() {
     let path = Some(LimitedBy::Path);
-    let over = Case { offered: 20_000, queue: 11_500, needed: 11_470, ..FINE };
+    let over = Case { offered: 100_000, queue: 17_500, needed: 17_470, ..FINE };
     assert_eq!(decided(&over), (path, Some(Cause::Full), "path.full.datagrams"));
     assert!(settings(&over).is_empty(), "nothing at an end makes the path faster");
     let bursts = Case { queue: 3_200, needed: 54, ..FINE };
@@ -114,6 +115,25 @@ fn losses_by_chance_and_drops_of_the_socket_have_their_places() {
 #[test]
 fn few_datagrams_are_too_short_to_judge() {
     let short = flow(&Case { offered: 9, ..FINE }).finding();
-    assert_eq!(short.verdict.rule.map(|rule| rule.as_str()), Some("too_short"));
+    assert_eq!(short.verdict.rule.map(RuleId::as_str), Some("too_short"));
     assert_eq!(short.datagrams.map(|report| report.datagrams_sent), Some(9));
+}
+
+/// Its congestion control offers what the path takes; what holds it back below that is encrypted.
+#[test]
+fn quic_fills_the_path_or_is_unknown() {
+    let of = |case: &Case| {
+        let mut flow = flow(case);
+        flow.observed.quic = Some("1".to_owned());
+        let verdict = flow.finding().verdict;
+        (verdict.limited_by, verdict.cause, verdict.rule.expect("a rule").as_str())
+    };
+    // 96.8 and 60.5 Mbit/s of frames.
+    let nearly_all = Case { offered: 80_000, ..FINE };
+    assert_eq!(of(&nearly_all), (Some(LimitedBy::Path), Some(Cause::Full), "path.full.quic"));
+    let below = Case { offered: 50_000, ..FINE };
+    assert_eq!(of(&below), (Some(LimitedBy::Unknown), None, "unknown.quic"));
+    assert_eq!(decided(&nearly_all).2, "app.rate.datagrams_arrive", "without a congestion control");
+    let drops = Case { offered: 80_000, queue: 400, needed: 40, ..FINE };
+    assert_eq!(of(&drops), (Some(LimitedBy::Path), Some(Cause::Full), "path.full.datagrams"));
 }

@@ -1,0 +1,159 @@
+//! The UDP sockets of a host, look by look: what waits in their queues and what they drop. The kernel counts nothing else of them.
+
+use crate::filter::Filter;
+use crate::processes::Processes;
+use pipefill_analysis::findings::connections::ConnectionFinding;
+use pipefill_analysis::findings::udp_socket_report::UdpSocketReport;
+use pipefill_core::record::{BufferLimits, Observed};
+use pipefill_lab::sock_diag::{SockDiag, UdpSocket};
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+
+/// Sockets that are followed.
+const SOCKETS_MAX: usize = 4_096;
+
+/// What was seen so far. A socket that closes is forgotten once it has shown nothing.
+#[derive(Debug, Default)]
+pub(crate) struct UdpSockets {
+    /// By cookie.
+    all: BTreeMap<u64, Followed>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    socket: UdpSocket,
+    first_drops: u32,
+    looks: u64,
+    unread_looks: u64,
+    report: UdpSocketReport,
+    is_there: bool,
+}
+
+impl UdpSockets {
+    /// Looks at those that `filter` wants, and of these at those with the inodes `own`, where there are such.
+    ///
+    /// # Errors
+    /// The kernel does not list UDP sockets.
+    pub(crate) fn look(
+        &mut self,
+        diag: &mut SockDiag,
+        filter: &Filter,
+        own: Option<&HashSet<u32>>,
+    ) -> io::Result<()> {
+        let Self { all } = self;
+        all.values_mut().for_each(|followed| followed.is_there = false);
+        diag.dump_udp(|socket| {
+            let is_wanted = filter.matches(socket.local, socket.remote)
+                && own.is_none_or(|own| own.contains(&socket.inode));
+            if is_wanted && (all.len() < SOCKETS_MAX || all.contains_key(&socket.cookie)) {
+                all.entry(socket.cookie).or_insert_with(|| Followed::since(socket)).see(socket);
+            }
+        })?;
+        all.retain(|_, followed| followed.is_there || followed.has_shown_something());
+        Ok(())
+    }
+
+    /// Whose those are that have shown something, before they close.
+    pub(crate) fn find_processes(&self, processes: &mut Processes) {
+        let shown = self.all.values().filter(|followed| followed.has_shown_something());
+        processes.find(shown.map(|followed| followed.socket.inode), std::iter::empty());
+    }
+
+    /// An entry for each that has shown something.
+    pub(crate) fn findings(
+        &self,
+        processes: &Processes,
+        limits: Option<BufferLimits>,
+    ) -> Vec<ConnectionFinding> {
+        let shown = self.all.values().filter(|followed| followed.has_shown_something());
+        let finding = |followed: &Followed| {
+            let UdpSocket { local, remote, inode, .. } = followed.socket;
+            let observed = Observed {
+                process: processes.of(inode).map(|process| (**process).clone()),
+                local: local.to_string(),
+                // Not connected: it takes datagrams from anybody.
+                remote: if remote.port() == 0 { "*".to_owned() } else { remote.to_string() },
+                local_buffers: limits,
+                ..Observed::default()
+            };
+            let unread_share = followed.unread_looks as f64 / followed.looks.max(1) as f64;
+            let report = UdpSocketReport { unread_share, ..followed.report };
+            let looks = usize::try_from(followed.looks).unwrap_or(usize::MAX);
+            ConnectionFinding::of_udp_socket(&observed, report, looks)
+        };
+        shown.map(finding).collect()
+    }
+
+    /// How many have shown nothing.
+    pub(crate) fn quiet(&self) -> u64 {
+        self.all.values().filter(|followed| !followed.has_shown_something()).count() as u64
+    }
+
+    /// Only those that `filter` wants are followed further.
+    pub(crate) fn retain(&mut self, filter: &Filter) {
+        self.all.retain(|_, followed| filter.matches(followed.socket.local, followed.socket.remote));
+    }
+}
+
+impl Followed {
+    fn since(socket: &UdpSocket) -> Self {
+        Self {
+            socket: *socket,
+            first_drops: socket.memory.map_or(0, |memory| memory.drops),
+            looks: 0,
+            unread_looks: 0,
+            report: UdpSocketReport::default(),
+            is_there: true,
+        }
+    }
+
+    fn see(&mut self, socket: &UdpSocket) {
+        let report = &mut self.report;
+        (self.socket, self.is_there) = (*socket, true);
+        self.looks += 1;
+        report.receive_queue_bytes = socket.receive_queue.into();
+        report.receive_queue_peak_bytes = report.receive_queue_peak_bytes.max(report.receive_queue_bytes);
+        report.send_queue_bytes = socket.send_queue.into();
+        report.send_queue_peak_bytes = report.send_queue_peak_bytes.max(report.send_queue_bytes);
+        if let Some(memory) = socket.memory {
+            let drops = u64::from(memory.drops.wrapping_sub(self.first_drops));
+            report.socket_drops_peak = report.socket_drops_peak.max(drops - report.socket_drops);
+            report.socket_drops = drops;
+            report.rcvbuf_bytes = Some(memory.rcvbuf.into());
+            self.unread_looks += u64::from(memory.rmem_alloc >= memory.rcvbuf / 2);
+        }
+    }
+
+    fn has_shown_something(&self) -> bool {
+        let report = &self.report;
+        report.socket_drops > 0 || report.receive_queue_peak_bytes > 0 || report.send_queue_peak_bytes > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_lab::sock_diag::Memory;
+
+    #[test]
+    fn drops_count_from_the_first_look() {
+        let socket = |drops, rmem_alloc| UdpSocket {
+            cookie: 1,
+            local: "0.0.0.0:5000".parse().unwrap(),
+            remote: "0.0.0.0:0".parse().unwrap(),
+            inode: 1,
+            receive_queue: rmem_alloc,
+            send_queue: 0,
+            memory: Some(Memory { rmem_alloc, rcvbuf: 1_000, sndbuf: 0, wmem_queued: 0, drops }),
+        };
+        let mut followed = Followed::since(&socket(u32::MAX - 1, 0));
+        followed.see(&socket(u32::MAX - 1, 0));
+        assert!(!followed.has_shown_something());
+        followed.see(&socket(8, 900));
+        followed.see(&socket(9, 100));
+        let report = followed.report;
+        assert_eq!((report.socket_drops, report.socket_drops_peak), (11, 10), "the counter wraps");
+        assert_eq!((report.receive_queue_bytes, report.receive_queue_peak_bytes), (100, 900));
+        assert_eq!((followed.looks, followed.unread_looks), (3, 1));
+    }
+}
