@@ -19,7 +19,12 @@ pub(super) fn because(judged: &JudgedFlow, figures: &DatagramFigures) -> String 
              flow control holds it back (a qlog of either end shows it)",
             rate(judged.goodput_bps)
         ),
-        _ => format!("{}{}", what_was_lost(judged), by_reason(figures)),
+        _ => format!(
+            "{} of the datagrams were lost{}, {} arrived",
+            percent(lost_share(judged)),
+            by_reason(figures),
+            rate(judged.goodput_bps)
+        ),
     }
 }
 
