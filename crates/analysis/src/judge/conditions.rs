@@ -83,10 +83,11 @@ pub(super) fn is_path_full(evidence: &Evidence, t: &Thresholds, trace: &mut Trac
             && trace.at_least(t.frames_fewest, path.frames)
             && trace.below(t.back_traffic, path.back_share);
     };
-    // A queue that only the round trip shows: where the rate is known and nobody else is there, it sends at that rate.
+    // A queue that only the round trip shows: where the rate is known it sends at that rate, or it overflows and others have the rest.
     let is_sampled =
         evidence.plan.is_some() || path.rate_bps.is_some_and(|rate| rate.origin != Origin::Asked);
-    let stands = path.queue_always && (is_sampled || trace.at_least(t.queue_sends, used));
+    let stands =
+        path.queue_always && (is_sampled || path.overflow_always || trace.at_least(t.queue_sends, used));
     // A bucket that was never empty lets anything through.
     !path.is_within_burst && (stands || trace.at_least(t.path_full, used))
 }
