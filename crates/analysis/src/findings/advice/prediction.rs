@@ -129,7 +129,7 @@ impl Case<'_> {
         self.predicted(bps, changed).map(|limit_bps| self.lifted(limit_bps))
     }
 
-    /// The flow without its limit, where `limit_bps` is the next one. What is measured of a scenario begins after its slow start.
+    /// The flow without its limit, where `limit_bps` is the next one.
     pub(super) fn lifted(&self, limit_bps: u64) -> Forecast {
         let held = self.held();
         let limit_bps = limit_bps.max(self.judged.goodput_bps);

@@ -186,7 +186,8 @@ fn is_fixed(case: &Planned, is_written: bool) -> Outcome {
     let predicted = members.into_iter().find(|value| value.is_number()).unwrap_or(&Value::Null);
     let figures = [&comparison["before"]["bps"], predicted, &comparison["after"]["bps"]];
     let figures = figures.map(|value| Figure::Rate(bps(value)));
-    let row = Row { report: case.report, rtt: case.rtt, cause: &limit.1, applied: case.applied, figures };
+    let cause = if limit.1.is_empty() { &limit.0 } else { &limit.1 };
+    let row = Row { report: case.report, rtt: case.rtt, cause, applied: case.applied, figures };
     println!("{row}");
     row.check();
     if is_written {
