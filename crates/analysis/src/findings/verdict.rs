@@ -152,6 +152,8 @@ impl JudgedFlow {
     pub fn predicted_bps(&self) -> Option<u64> {
         let figures = &self.diagnosis.figures;
         match self.diagnosis.limited_by {
+            // Its rate is not what limits.
+            LimitedBy::Path if matches!(self.diagnosis.cause, Some(Cause::Silence | Cause::Mtu)) => None,
             // Beside others the path's rate is no prediction of one flow, nor where chance takes datagrams out of a path that is not full.
             LimitedBy::Path => figures.path_goodput_bps.filter(|_| {
                 let is_tcp = self.flow.protocol == Protocol::Tcp;
