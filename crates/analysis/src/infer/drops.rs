@@ -21,22 +21,20 @@ pub(crate) struct Drops {
 impl Drops {
     pub(crate) fn of(manifest: &Manifest, direction: Direction) -> Self {
         let count = |count| manifest.path_count(direction, count);
-        let dropped = |reason| count(PathCount::Dropped(reason));
         Self {
-            random: dropped(DropReason::RandomLoss),
-            exceeds_mtu: dropped(DropReason::ExceedsMtu),
-            policed: dropped(DropReason::Policed),
-            queue: dropped(DropReason::QueueFull),
-            delay_limit: dropped(DropReason::DelayLimit),
-            exceeds_burst: dropped(DropReason::ExceedsBurst),
             offered: count(PathCount::Offered),
             reordered: count(PathCount::Reordered),
+            ..Self::by_reason(|reason| count(PathCount::Dropped(reason)))
         }
     }
 
     /// Of one flow of datagrams alone.
     pub(crate) fn of_datagrams(counted: &DatagramSample) -> Self {
-        let dropped = |reason| Some(counted.dropped(reason));
+        let dropped = Self::by_reason(|reason| Some(counted.dropped(reason)));
+        Self { offered: Some(counted.offered_packets), ..dropped }
+    }
+
+    fn by_reason(dropped: impl Fn(DropReason) -> Option<u64>) -> Self {
         Self {
             random: dropped(DropReason::RandomLoss),
             exceeds_mtu: dropped(DropReason::ExceedsMtu),
@@ -44,7 +42,7 @@ impl Drops {
             queue: dropped(DropReason::QueueFull),
             delay_limit: dropped(DropReason::DelayLimit),
             exceeds_burst: dropped(DropReason::ExceedsBurst),
-            offered: Some(counted.offered_packets),
+            offered: None,
             reordered: None,
         }
     }

@@ -23,8 +23,16 @@ mod watch;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(ended) = remedies::conversation::as_asked().or_else(quotas::worker::as_asked) {
-        return ended;
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // Some tests use this program as the one that they measure.
+    match remedies::conversation::as_asked(&words).or_else(|| quotas::worker::as_asked(&words)) {
+        Some(Ok(())) => return ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            eprintln!("{words:?}: {error}");
+            return ExitCode::FAILURE;
+        }
+        None => {}
     }
     measuring::run([
         ("hosts", hosts::tests()),

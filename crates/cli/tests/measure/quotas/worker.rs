@@ -4,7 +4,6 @@
 use std::hint::black_box;
 use std::io::{Read, Result, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,22 +19,13 @@ const BYTES: usize = 16_384;
 /// What is computed for each.
 const STEPS: u64 = 100_000;
 
-/// Runs it where the arguments ask for it.
-pub fn as_asked() -> Option<ExitCode> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let ended = match words[..] {
-        [NAME, "send", ..] => send(words.get(2).is_some()),
-        [NAME, "receive", ..] => receive(words.get(2).is_some()),
-        _ => return None,
-    };
-    Some(match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{words:?}: {error}");
-            ExitCode::FAILURE
-        }
-    })
+/// Runs it where `words` ask for it.
+pub fn as_asked(words: &[&str]) -> Option<Result<()>> {
+    match words {
+        [NAME, "send", ..] => Some(send(words.get(2).is_some())),
+        [NAME, "receive", ..] => Some(receive(words.get(2).is_some())),
+        _ => None,
+    }
 }
 
 fn compute(works: bool) {

@@ -3,7 +3,6 @@
 
 use std::io::{Read, Result, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// The first argument that asks for it.
@@ -12,22 +11,13 @@ const PORT: u16 = 5432;
 /// How long the client asks.
 const ASKS: Duration = Duration::from_secs(2);
 
-/// Runs it where the arguments ask for it.
-pub fn as_asked() -> Option<ExitCode> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let ended = match words[..] {
-        [NAME, "answer", writes, ..] => answer(writes, words.get(3) == Some(&"nagle")),
-        [NAME, "ask", bytes] => ask(number(bytes)),
-        _ => return None,
-    };
-    Some(match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{words:?}: {error}");
-            ExitCode::FAILURE
-        }
-    })
+/// Runs it where `words` ask for it.
+pub fn as_asked(words: &[&str]) -> Option<Result<()>> {
+    match words {
+        [NAME, "answer", writes, ..] => Some(answer(writes, words.get(3) == Some(&"nagle"))),
+        [NAME, "ask", bytes] => Some(ask(number(bytes))),
+        _ => None,
+    }
 }
 
 fn number(text: &str) -> usize {
