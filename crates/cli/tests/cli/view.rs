@@ -203,7 +203,7 @@ fn no_color_means_no_colour() {
     let folder = Folder::new();
     let coloured = |variables: &[(&str, &str)]| {
         let mut screen = Screen::run(&folder, &format!("{RUN} --set run.repeat=40; rm -rf o"), variables);
-        screen.wait_for("received");
+        screen.wait_for("in flight");
         screen.press("\x03");
         screen.end();
         String::from_utf8_lossy(&screen.bytes).contains("\x1b[38;5;")
