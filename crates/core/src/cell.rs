@@ -401,6 +401,9 @@ pub struct HostSpec {
     pub offloads: Offloads,
 }
 
+/// Why a socket has a smaller buffer than it asked for, in the settings of a record.
+pub const BUFFER_CAPPED: &str = "capped by net.core's maximum of its host, then doubled as always";
+
 impl HostSpec {
     /// What `SO_RCVBUF` of `asked` bytes becomes before the kernel doubles it: no more than this host's `net.core.rmem_max`, where the
     /// scenario has one (`sk_setsockopt()`).

@@ -77,8 +77,10 @@ pub(crate) fn kept_by_sockets(settings: Vec<Setting>) -> impl Iterator<Item = Se
         if setting.met || !KEPT_BY_SOCKETS.contains(&setting.name.as_str()) {
             return setting;
         }
-        let why =
-            Some("the kernel has it once for all namespaces; this run's sockets ask for no more".to_owned());
+        let why = Some(
+            "the kernel has one value for all namespaces; the sockets of this run keep to the scenario's"
+                .to_owned(),
+        );
         Setting { got: setting.asked.clone(), why, met: true, ..setting }
     })
 }

@@ -51,8 +51,12 @@ impl<T> Bottleneck<T> {
 
     /// As [`Self::new`], behind another element.
     #[must_use]
-    pub fn fed_by(self, fed_by: FedBy) -> Self {
-        Self { fed_by, ..self }
+    pub fn fed_by(mut self, fed_by: FedBy) -> Self {
+        self.fed_by = fed_by;
+        if fed_by == FedBy::SuperPackets {
+            self.queue.count_by_super_packet();
+        }
+        self
     }
 
     /// With the rates of the changes of `spec`, from [`Self::begin`] on.
@@ -79,8 +83,7 @@ impl<T> Bottleneck<T> {
         let at_once = match self.fed_by {
             FedBy::Device if departure <= now => return true,
             FedBy::Device => Count::default(),
-            FedBy::Netem => self.queue.leaving(now),
-            FedBy::SuperPackets => self.queue.leaving_of(now, packet.gso_id),
+            FedBy::Netem | FedBy::SuperPackets => self.queue.leaving(now, packet.gso_id),
         };
         let mut held = self.queue.backlog();
         held += at_once;

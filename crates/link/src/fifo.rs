@@ -15,10 +15,11 @@ pub(crate) struct Fifo<T> {
     left: usize,
     /// The other entries.
     backlog: Count,
-    /// The latest instant at which something left, what left at this very instant, and the last super-packet of it.
-    latest: Time,
+    /// Whether only packets of one super-packet leave together.
+    by_super_packet: bool,
+    /// The latest instant at which something left, and its super-packet where these count apart; what left together then.
+    latest: (Time, u64),
     leaving: Count,
-    last: (u64, Count),
 }
 
 impl<T> Fifo<T> {
@@ -29,10 +30,15 @@ impl<T> Fifo<T> {
             first: Time::MAX,
             left: 0,
             backlog: none,
-            latest: Time::ZERO,
+            by_super_packet: false,
+            latest: (Time::ZERO, 0),
             leaving: none,
-            last: (0, none),
         }
+    }
+
+    /// Makes packets of different super-packets leave apart, also at one instant.
+    pub(crate) fn count_by_super_packet(&mut self) {
+        self.by_super_packet = true;
     }
 
     /// Lets leave what is due at `now`: it no longer counts as backlog.
@@ -92,28 +98,24 @@ impl<T> Fifo<T> {
         self.backlog
     }
 
-    /// What left at `now` itself, taken by the driver or not; nothing where something left later.
-    pub(crate) fn leaving(&self, now: Time) -> Count {
-        if now == self.latest { self.leaving } else { Count::default() }
-    }
-
-    /// What of the super-packet `gso_id` left at `now` itself, where no other one left after it.
-    pub(crate) fn leaving_of(&self, now: Time, gso_id: u64) -> Count {
-        let (last, count) = self.last;
-        if now == self.latest && last == gso_id { count } else { Count::default() }
+    /// What left at `now` itself together with the super-packet `gso_id`, taken by the driver or not; nothing where something left later.
+    pub(crate) fn leaving(&self, now: Time, gso_id: u64) -> Count {
+        if self.together(now, gso_id) == self.latest { self.leaving } else { Count::default() }
     }
 
     #[inline]
     fn leave(&mut self, due: Time, bytes: u32, gso_id: u64) {
-        if due != self.latest {
-            (self.latest, self.leaving, self.last) = (due, Count::default(), (gso_id, Count::default()));
+        let together = self.together(due, gso_id);
+        if together != self.latest {
+            (self.latest, self.leaving) = (together, Count::default());
         }
-        if self.last.0 != gso_id {
-            self.last = (gso_id, Count::default());
-        }
-        self.last.1 += Count::one(bytes);
         self.backlog -= Count::one(bytes);
         self.leaving += Count::one(bytes);
+    }
+
+    #[inline]
+    fn together(&self, at: Time, gso_id: u64) -> (Time, u64) {
+        (at, if self.by_super_packet { gso_id } else { 0 })
     }
 }
 
@@ -149,15 +151,15 @@ mod tests {
         fifo.push(Time::from_nanos(10), packet(3));
         fifo.settle(Time::from_nanos(10));
         let both = Count { packets: 2, bytes: 200 };
-        assert_eq!(fifo.leaving(Time::from_nanos(10)), both);
+        assert_eq!(fifo.leaving(Time::from_nanos(10), 0), both);
         assert_eq!(std::iter::from_fn(|| fifo.take_due(Time::from_nanos(10))).count(), 3);
-        assert_eq!(fifo.leaving(Time::from_nanos(10)), both, "the driver's taking does not matter");
+        assert_eq!(fifo.leaving(Time::from_nanos(10), 0), both, "the driver's taking does not matter");
         fifo.settle(Time::from_nanos(11));
-        assert_eq!(fifo.leaving(Time::from_nanos(11)), Count::default());
+        assert_eq!(fifo.leaving(Time::from_nanos(11), 0), Count::default());
         fifo.push(Time::from_nanos(12), packet(4));
         assert!(fifo.take_due(Time::from_nanos(12)).is_some());
-        assert_eq!(fifo.leaving(Time::from_nanos(12)), Count::one(100));
-        assert_eq!(fifo.leaving(Time::from_nanos(10)), Count::default());
+        assert_eq!(fifo.leaving(Time::from_nanos(12), 0), Count::one(100));
+        assert_eq!(fifo.leaving(Time::from_nanos(10), 0), Count::default());
     }
 
     #[test]

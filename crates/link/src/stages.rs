@@ -17,7 +17,6 @@ use std::time::Duration;
 #[derive(Debug)]
 #[repr(u8)]
 // Asked several times an instant: a tag of its own is read at once, one within a field of an element is computed.
-#[expect(clippy::large_enum_variant, reason = "a path has two of them")]
 pub(crate) enum Stages<T> {
     Delay(Delay<T>),
     Bottleneck(Bottleneck<T>),

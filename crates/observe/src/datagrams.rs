@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(50);
 /// Readings of a flow that are kept: beyond that every second one goes, for they are cumulative.
 const SAMPLES_MAX: usize = 2_000;
-/// Whose the socket of a flow is, is looked for from so many packets on.
+/// Packets of a flow from which on the owner of its socket is looked for.
 const WORTH_A_LOOK: u64 = 10;
 
 /// Reads the path and the UDP sockets of both ends.

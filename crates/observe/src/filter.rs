@@ -73,7 +73,7 @@ impl Filter {
         }
         let states = if reader.states == 0 { CONNECTED } else { reader.states };
         if reader.protocol == Some(Protocol::Udp) && reader.states != 0 {
-            return Err(wrong("udp", "no state, which UDP sockets do not have"));
+            return Err(wrong("udp", "no state: UDP sockets have none"));
         }
         Ok(Self { states, protocol: reader.protocol, matches })
     }

@@ -296,7 +296,8 @@ impl Watcher {
     /// Reads what the processes of the busy connections have used.
     fn read_processes(&mut self) {
         let Self { tracker, processes, cpu, .. } = self;
-        let pids = tracker.busy().filter_map(|(_, one)| processes.of(one.inode).map(|process| process.pid));
+        let pids =
+            tracker.busy().filter_map(|(_, tracked)| processes.of(tracked.inode).map(|process| process.pid));
         let mut pids: Vec<u32> = pids.collect();
         pids.sort_unstable();
         pids.dedup();
@@ -315,17 +316,17 @@ impl Watcher {
     /// Both addresses of each connection whose process was read, its own first.
     fn own_ends(&self) -> Vec<((SocketAddr, SocketAddr), Rc<CpuOfProcess>)> {
         let mut read: HashMap<u32, Option<Rc<CpuOfProcess>>> = HashMap::new();
-        let all = self.tracker.connections().map(|(_, one)| one).chain(self.closed.newest());
-        let ends = all.filter_map(|one| {
-            let pid = self.process_of(one)?.pid;
+        let all = self.tracker.connections().map(|(_, tracked)| tracked).chain(self.closed.newest());
+        let ends = all.filter_map(|tracked| {
+            let pid = self.process_of(tracked)?.pid;
             let cpu = read.entry(pid).or_insert_with(|| self.cpu.of(pid).map(Rc::new)).clone()?;
-            Some(((one.local, one.remote), cpu))
+            Some(((tracked.local, tracked.remote), cpu))
         });
         ends.collect()
     }
 
-    fn process_of<'a>(&'a self, one: &'a Tracked) -> Option<&'a Process> {
-        one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))
+    fn process_of<'a>(&'a self, tracked: &'a Tracked) -> Option<&'a Process> {
+        tracked.process.as_deref().or_else(|| self.processes.of(tracked.inode).map(Rc::as_ref))
     }
 
     /// A kernel without udp_diag has no UDP sockets to show; where they alone are wanted, that is said.
@@ -565,11 +566,11 @@ impl Watcher {
     }
 
     /// What the processes of both its ends used since `from_us`, and a little before.
-    fn cpu_of(&self, one: &Tracked, from_us: u64) -> ConnectionCpu {
+    fn cpu_of(&self, tracked: &Tracked, from_us: u64) -> ConnectionCpu {
         let from_us = from_us.saturating_sub(CPU_BEFORE_US);
-        let own = self.process_of(one).and_then(|process| self.cpu.of(process.pid));
-        let known = self.peers.get(&(one.local, one.remote)).cloned();
-        let peer = known.or_else(|| self.peer_on_loopback(one).map(Rc::new));
+        let own = self.process_of(tracked).and_then(|process| self.cpu.of(process.pid));
+        let known = self.peers.get(&(tracked.local, tracked.remote)).cloned();
+        let peer = known.or_else(|| self.peer_on_loopback(tracked).map(Rc::new));
         let rows = |cpu: &CpuOfProcess| cpu.rows(self.began, from_us);
         ConnectionCpu {
             local: own.as_ref().map(rows).unwrap_or_default(),
@@ -578,9 +579,9 @@ impl Watcher {
     }
 
     /// Of the process at the other end, where that is a socket of this host too.
-    fn peer_on_loopback(&self, one: &Tracked) -> Option<CpuOfProcess> {
-        let mut all = self.tracker.connections().map(|(_, other)| other).filter(|_| is_on_loopback(one));
-        let peer = all.find(|other| (other.local, other.remote) == (one.remote, one.local))?;
+    fn peer_on_loopback(&self, tracked: &Tracked) -> Option<CpuOfProcess> {
+        let mut all = self.tracker.connections().map(|(_, other)| other).filter(|_| is_on_loopback(tracked));
+        let peer = all.find(|other| (other.local, other.remote) == (tracked.remote, tracked.local))?;
         self.cpu.of(self.process_of(peer)?.pid)
     }
 
@@ -594,8 +595,8 @@ impl Watcher {
     }
 }
 
-fn is_on_loopback(one: &Tracked) -> bool {
-    one.remote.ip().to_canonical().is_loopback()
+fn is_on_loopback(tracked: &Tracked) -> bool {
+    tracked.remote.ip().to_canonical().is_loopback()
 }
 
 /// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.

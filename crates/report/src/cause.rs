@@ -120,7 +120,7 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Cwnd, Some(Refinement::IdleRestart)) => {
             "cwnd idle_restart: slow start again after an idle time"
         }
-        (LimitedBy::Cwnd, Some(Refinement::Timeout)) => "cwnd timeout: the retransmission timer is awaited",
+        (LimitedBy::Cwnd, Some(Refinement::Timeout)) => "cwnd timeout: it waits for the retransmission timer",
         (LimitedBy::Cwnd, Some(Refinement::Ecn)) => "cwnd ecn: cut by CE marks",
         (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
         (LimitedBy::Pacing, Some(Refinement::Program)) => "pacing program: the rate that the program set",
@@ -128,13 +128,11 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
         (LimitedBy::Path, Some(Refinement::Silence)) => "path silence: nothing comes back",
         (LimitedBy::Path, Some(Refinement::Mtu)) => "path mtu: full-size segments never arrive",
-        (LimitedBy::Path, Some(Refinement::Shared)) => "path shared: the pipe is full, of others too",
-        (LimitedBy::Path, Some(Refinement::Bursts)) => {
-            "path bursts: datagrams come faster than its queue holds"
-        }
+        (LimitedBy::Path, Some(Refinement::Shared)) => "path shared: other flows share the full bottleneck",
+        (LimitedBy::Path, Some(Refinement::Bursts)) => "path bursts: bursts of datagrams overflow its queue",
         (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
         (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
-        (LimitedBy::Cpu, Some(Refinement::Quota)) => "cpu quota: the cgroup of an end may not run",
+        (LimitedBy::Cpu, Some(Refinement::Quota)) => "cpu quota: the CPU quota of a cgroup ran out",
         (LimitedBy::Cpu, Some(Refinement::Waiting)) => "cpu waiting: an endpoint waits for a CPU",
         (LimitedBy::Cpu, _) => "cpu: an endpoint is CPU-bound",
         (LimitedBy::Unknown, _) => "unknown: what was recorded does not tell",

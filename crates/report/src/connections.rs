@@ -16,65 +16,65 @@ const PROCESS: usize = 12;
 
 /// A line for each connection that is not idle, the fastest first, and below them what is wrong with the looks.
 pub fn render(found: &Connections, style: Style) -> String {
-    let is_shown = |one: &&ConnectionFinding| !is_idle(one) && !is_short_datagrams(one);
+    let is_shown = |finding: &&ConnectionFinding| !is_idle(finding) && !is_short_datagrams(finding);
     let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(is_shown).collect();
     let rows_of = |protocol, row: fn(&ConnectionFinding) -> Vec<Entry>| {
-        let its = busy.iter().filter(move |one| one.protocol == protocol && one.udp_socket.is_none());
-        its.map(|one| row(one)).collect::<Vec<_>>()
+        let its =
+            busy.iter().filter(move |finding| finding.protocol == protocol && finding.udp_socket.is_none());
+        its.map(|finding| row(finding)).collect::<Vec<_>>()
     };
     let (tcp, udp) = (rows_of(Protocol::Tcp, row), rows_of(Protocol::Udp, datagram_row));
-    let sockets: Vec<Vec<Entry>> = busy.iter().filter_map(|one| socket_row(one)).collect();
+    let sockets: Vec<Vec<Entry>> = busy.iter().filter_map(|finding| socket_row(finding)).collect();
     let mut text = String::new();
     if busy.is_empty() {
         let has_few = found.other_datagrams > 0 || found.connections.iter().any(is_short_datagrams);
         let much = if has_few { "enough to judge" } else { "anything" };
         let _ = writeln!(text, "No connection carried {much}.");
     }
-    if !tcp.is_empty() {
-        text += &lines(&HEADINGS, &tcp, style, "");
+    let mut tables = [(&HEADINGS[..], tcp), (&DATAGRAM_HEADINGS[..], udp), (&SOCKET_HEADINGS[..], sockets)];
+    // The connections are in order of their rates.
+    if busy.first().is_some_and(|finding| finding.protocol == Protocol::Udp && finding.udp_socket.is_none()) {
+        tables.swap(0, 1);
     }
-    if !udp.is_empty() {
-        text.extend((!tcp.is_empty()).then_some('\n'));
-        text += &lines(&DATAGRAM_HEADINGS, &udp, style, "");
-    }
-    if !sockets.is_empty() {
+    for (headings, rows) in tables.iter().filter(|(_, rows)| !rows.is_empty()) {
         text.extend((!text.is_empty()).then_some('\n'));
-        text += &lines(&SOCKET_HEADINGS, &sockets, style, "");
+        text += &lines(headings, rows, style, "");
     }
-    for one in &busy {
+    for finding in &busy {
         text.push('\n');
-        text.push_str(&in_words(one, style));
+        text.push_str(&in_words(finding, style));
     }
     let _ = writeln!(text, "\n{}", prose::filled(&notes(found), "", "", style.width));
     text
 }
 
 /// One connection: its ends, the sentence, the advice.
-pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
-    let arrow = match (one.direction, &one.udp_socket) {
+pub fn in_words(finding: &ConnectionFinding, style: Style) -> String {
+    let arrow = match (finding.direction, &finding.udp_socket) {
         (None, Some(_)) => "<->",
         (Some(Direction::Reverse), _) => "<-",
         _ => "->",
     };
-    let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
-    let verdict = one.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
-    for sentence in [Some(verdict), quic(one).as_deref(), exact(one).as_deref()].into_iter().flatten() {
+    let mut text = format!("{} {arrow} {}{}\n", finding.local, finding.remote, owner(finding));
+    let verdict = finding.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
+    for sentence in [Some(verdict), quic(finding).as_deref(), exact(finding).as_deref()].into_iter().flatten()
+    {
         let _ = writeln!(text, "{}", prose::filled(sentence, "  ", "  ", style.width));
     }
-    text + &advice(&one.verdict, style.width)
+    text + &advice(&finding.verdict, style.width)
 }
 
 /// That it is QUIC, where its first datagrams show it.
-fn quic(one: &ConnectionFinding) -> Option<String> {
-    let version = one.datagrams.as_ref()?.quic.as_ref()?;
+fn quic(finding: &ConnectionFinding) -> Option<String> {
+    let version = finding.datagrams.as_ref()?.quic.as_ref()?;
     Some(format!(
         "QUIC version {version}: its congestion control decides what is offered, and its windows are encrypted."
     ))
 }
 
 /// What BPF tells: shares of the congestion states, and what was sent again by why it was. `None` where it does not watch.
-pub fn exact(one: &ConnectionFinding) -> Option<String> {
-    let times = one.ca_state_us?;
+pub fn exact(finding: &ConnectionFinding) -> Option<String> {
+    let times = finding.ca_state_us?;
     let total = times.total().max(1) as f64;
     let shares: Vec<String> = [
         ("open", times.open),
@@ -89,7 +89,7 @@ pub fn exact(one: &ConnectionFinding) -> Option<String> {
     .collect();
     let span = Kind::Time.alone(total * 1e3);
     let mut text = format!("Congestion states in {span}, by BPF: {}.", shares.join(", "));
-    let again = one.retransmits_by_kind.map(|kinds| {
+    let again = finding.retransmits_by_kind.map(|kinds| {
         happened([
             (kinds.fast, "in fast recovery"),
             (kinds.rto, "after a timeout"),
@@ -108,18 +108,20 @@ pub fn exact(one: &ConnectionFinding) -> Option<String> {
 }
 
 /// What limits it, in a word or two.
-pub fn limit(one: &ConnectionFinding) -> String {
-    verdicts::limit(&one.verdict)
+pub fn limit(finding: &ConnectionFinding) -> String {
+    verdicts::limit(&finding.verdict)
 }
 
 /// Whether it carried nothing.
-pub fn is_idle(one: &ConnectionFinding) -> bool {
-    one.rate_bps == Some(0) && one.verdict.limited_by == Some(LimitedBy::App)
+pub fn is_idle(finding: &ConnectionFinding) -> bool {
+    finding.rate_bps == Some(0) && finding.verdict.limited_by == Some(LimitedBy::App)
 }
 
 /// Whether it is a flow of a few datagrams.
-fn is_short_datagrams(one: &ConnectionFinding) -> bool {
-    one.protocol == Protocol::Udp && one.verdict.limited_by.is_none() && one.verdict.rule.is_some()
+fn is_short_datagrams(finding: &ConnectionFinding) -> bool {
+    finding.protocol == Protocol::Udp
+        && finding.verdict.limited_by.is_none()
+        && finding.verdict.rule.is_some()
 }
 
 /// How often it was looked, what was missed, and what is not shown.
@@ -133,8 +135,8 @@ pub fn notes(found: &Connections) -> String {
     parts.extend(happened([
         (found.idle, "idle"),
         (
-            found.connections.iter().filter(|one| is_short_datagrams(one)).count() as u64,
-            "flow(s) of a few datagrams",
+            found.connections.iter().filter(|finding| is_short_datagrams(finding)).count() as u64,
+            "flow(s) with too few datagrams to judge",
         ),
         (found.other_datagrams, "datagram(s) not counted by flow"),
         (found.quiet_udp_sockets, "UDP socket(s) without a queue or drops"),
@@ -150,8 +152,8 @@ pub fn notes(found: &Connections) -> String {
     parts.join("; ") + "."
 }
 
-fn owner(one: &ConnectionFinding) -> String {
-    match (&one.process, one.pid) {
+fn owner(finding: &ConnectionFinding) -> String {
+    match (&finding.process, finding.pid) {
         (Some(name), Some(pid)) => format!("  {name} ({pid})"),
         _ => String::new(),
     }
@@ -178,15 +180,15 @@ const DATAGRAM_HEADINGS: [(&str, bool); 7] = [
     ("limited by", false),
 ];
 
-fn datagram_row(one: &ConnectionFinding) -> Vec<Entry> {
-    let offered = one.datagrams.as_ref().and_then(|report| report.offered_bps);
+fn datagram_row(finding: &ConnectionFinding) -> Vec<Entry> {
+    let offered = finding.datagrams.as_ref().and_then(|report| report.offered_bps);
     let figures = [
         Entry::or_missing(offered.map(quantity::rate)),
-        Entry::or_missing(one.rate_bps.map(quantity::rate)),
-        Entry::or_missing(one.lost_percent.map(|percent| quantity::share(percent / 100.0))),
-        verdicts::entry(&one.verdict),
+        Entry::or_missing(finding.rate_bps.map(quantity::rate)),
+        Entry::or_missing(finding.lost_percent.map(|percent| quantity::share(percent / 100.0))),
+        verdicts::entry(&finding.verdict),
     ];
-    ends_of_row(one).into_iter().chain(figures).collect()
+    ends_of_row(finding).into_iter().chain(figures).collect()
 }
 
 /// Those of a UDP socket.
@@ -199,39 +201,39 @@ const SOCKET_HEADINGS: [(&str, bool); 6] = [
     ("limited by", false),
 ];
 
-fn socket_row(one: &ConnectionFinding) -> Option<Vec<Entry>> {
-    let report = one.udp_socket.as_ref()?;
+fn socket_row(finding: &ConnectionFinding) -> Option<Vec<Entry>> {
+    let report = finding.udp_socket.as_ref()?;
     Some(vec![
-        Entry::plain(one.local.clone()),
-        Entry::plain(one.remote.clone()),
-        Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        Entry::plain(finding.local.clone()),
+        Entry::plain(finding.remote.clone()),
+        Entry::or_missing(finding.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
         Entry::plain(quantity::bytes(report.receive_queue_bytes)),
         Entry::plain(report.socket_drops.to_string()),
-        verdicts::entry(&one.verdict),
+        verdicts::entry(&finding.verdict),
     ])
 }
 
-fn ends_of_row(one: &ConnectionFinding) -> [Entry; 3] {
-    let way = match one.direction {
+fn ends_of_row(finding: &ConnectionFinding) -> [Entry; 3] {
+    let way = match finding.direction {
         Some(Direction::Forward) => "out",
         Some(Direction::Reverse) => "in",
         None => "",
     };
     [
-        Entry::plain(one.remote.clone()),
+        Entry::plain(finding.remote.clone()),
         Entry::plain(way.to_owned()),
-        Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        Entry::or_missing(finding.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
     ]
 }
 
-fn row(one: &ConnectionFinding) -> Vec<Entry> {
+fn row(finding: &ConnectionFinding) -> Vec<Entry> {
     let figures = [
-        Entry::or_missing(one.rate_bps.map(quantity::rate)),
-        Entry::or_missing(one.rtt_us.map(quantity::duration)),
-        Entry::or_missing(one.retransmits.map(|count| count.to_string())),
-        verdicts::entry(&one.verdict),
+        Entry::or_missing(finding.rate_bps.map(quantity::rate)),
+        Entry::or_missing(finding.rtt_us.map(quantity::duration)),
+        Entry::or_missing(finding.retransmits.map(|count| count.to_string())),
+        verdicts::entry(&finding.verdict),
     ];
-    ends_of_row(one).into_iter().chain(figures).collect()
+    ends_of_row(finding).into_iter().chain(figures).collect()
 }
 
 #[cfg(test)]
@@ -297,6 +299,6 @@ mod tests {
         let found = Connections { connections: vec![short], ..Connections::new() };
         let text = render(&found, Style::default());
         assert!(text.starts_with("No connection carried enough to judge."), "{text}");
-        assert!(text.contains("1 flow of a few datagrams"), "{text}");
+        assert!(text.contains("1 flow with too few datagrams to judge"), "{text}");
     }
 }

@@ -111,7 +111,7 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
         |flow: &FlowSpec| flow.protocol == Protocol::Udp && (flow.rcvbuf.is_some() || flow.sndbuf.is_some());
     if spec.flows.iter().any(is_buffered) {
         return Err(Problem::machine(
-            "the simulator does not model the buffers of a UDP socket: its reader is always fast enough",
+            "the simulator does not model the buffers of UDP sockets",
             "leave rcvbuf and sndbuf out, or run it with --on lab",
         ));
     }

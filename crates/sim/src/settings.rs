@@ -2,12 +2,9 @@
 
 use crate::host::Host;
 use crate::options::WindowRule;
-use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{BUFFER_CAPPED, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::Setting;
-
-/// Why a socket has a smaller buffer than it asked for.
-const CAPPED: &str = "no more than net.core's maximum of its host, doubled as always";
 
 /// The hosts' sysctls and the sockets' options.
 pub(crate) fn all(run: &Run, hosts: [(&str, &Host); 2]) -> Vec<Setting> {
@@ -51,7 +48,7 @@ fn socket_options(run: &Run, flow: &FlowSpec, stream: u32) -> Vec<Setting> {
         settings.extend(buffer.map(|(asked, granted)| {
             let (wanted, got) = (asked.get().to_string(), granted.get().saturating_mul(2).to_string());
             let is_capped = granted < asked;
-            let why = if is_capped { CAPPED } else { "the kernel doubles it" };
+            let why = if is_capped { BUFFER_CAPPED } else { "the kernel doubles it" };
             setting(place, option, Some(&wanted), &got, Some(why))
         }));
     }

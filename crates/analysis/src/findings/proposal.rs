@@ -88,7 +88,7 @@ pub enum Setting {
     },
     /// Datagrams this far apart, as evenly as the program can send them.
     SpacedDatagrams(Duration),
-    /// A queue of the bottleneck that holds so many packets.
+    /// Size of the bottleneck's queue, packets.
     QueuePackets(u64),
     /// The buffers of both ends, which the test itself has set to so many bytes: not to set them, or larger.
     TestBuffers(u64),
@@ -207,7 +207,7 @@ impl Change {
 pub enum Reason {
     /// The path drops datagrams, which are not sent again.
     DatagramsAreDropped,
-    /// Bursts of so many datagrams come to a queue that holds fewer, although their mean rate is below the path's.
+    /// Bursts of datagrams overflow a queue, although their mean rate is below the path's.
     BurstsOverflowQueue {
         /// The longest one, datagrams.
         burst: u64,

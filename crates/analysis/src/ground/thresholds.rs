@@ -217,7 +217,7 @@ thresholds! {
     policer_queue: Infer, Share = 0.1, Source::Catalogue;
     /// … or holds no more full frames than this.
     policer_frames: Infer, Count = 10.0, Source::Catalogue;
-    /// A queue of so many full frames is none: behind it a bucket of any depth is a policer's.
+    /// A queue of at most this many full frames is no queue: a bucket of any depth in front of it works as a policer.
     policer_no_queue: Infer, Count = 1.0, Source::Catalogue;
 
     /// A round trip has a queue in it when it is above its base by this part …

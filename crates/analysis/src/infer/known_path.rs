@@ -58,7 +58,9 @@ impl KnownPath {
             let rate = policer.map(|policer| Fact::asked(policer.rate));
             let known = KnownWay { delay, rate, policer, ..KnownWay::default() };
             way.bottleneck.as_ref().map_or(known, |bottleneck| KnownWay {
-                rate: Some(Fact::asked(policer.map_or(bottleneck.rate, |one| one.rate.min(bottleneck.rate)))),
+                rate: Some(Fact::asked(
+                    policer.map_or(bottleneck.rate, |policer| policer.rate.min(bottleneck.rate)),
+                )),
                 overhead: bottleneck.overhead,
                 queue: Some(Fact::asked(bottleneck.queue_bytes(path.rtt(), path.full_frame()))),
                 queue_packets: match bottleneck.queue {

@@ -202,7 +202,9 @@ fn a_matrix_that_is_over_in_a_moment_opens_no_view() {
 fn no_color_means_no_colour() {
     let folder = Folder::new();
     let coloured = |variables: &[(&str, &str)]| {
-        let mut screen = Screen::run(&folder, &format!("{RUN} --set run.repeat=40; rm -rf o"), variables);
+        // A run takes longer than the view from one picture to the next, so that it is drawn.
+        let mut screen =
+            Screen::run(&folder, &format!("{RUN} --set flow.duration=100s; rm -rf o"), variables);
         screen.wait_for("in flight");
         screen.press("\x03");
         screen.end();

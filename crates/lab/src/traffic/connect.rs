@@ -3,7 +3,7 @@
 use crate::namespace::Namespace;
 use crate::sys::socket::{max_pacing_rate, set_option};
 use pipefill_core::backend::Watch;
-use pipefill_core::cell::{FlowSpec, HostSpec};
+use pipefill_core::cell::{BUFFER_CAPPED, FlowSpec, HostSpec};
 use pipefill_core::record::Setting;
 use pipefill_core::units::{Bytes, Rate};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -305,8 +305,7 @@ fn capped(setting: Setting, asked: Bytes, granted: Bytes) -> Setting {
     if granted == asked {
         return setting;
     }
-    let why = "no more than net.core's maximum of its host, doubled as always".to_owned();
-    Setting { asked: Some(asked.get().to_string()), why: Some(why), ..setting }
+    Setting { asked: Some(asked.get().to_string()), why: Some(BUFFER_CAPPED.to_owned()), ..setting }
 }
 
 /// A value that the scenario leaves to the lab: recorded, not asked for, so that it can't be refused.

@@ -201,13 +201,13 @@ fn why(reason: Reason) -> String {
         }
         Reason::BucketIsLarge { lasted_us } => {
             return format!(
-                "the bucket lets any rate pass until it is empty, here for {}; the rate holds from the start behind a small one",
+                "a bucket this deep lets any rate pass until it is empty, here for {}; with a small one the rate holds from the start",
                 duration(lasted_us)
             );
         }
         Reason::QuotaRunsOut { used_us, held_us, period_us } => {
             return format!(
-                "of each {} its cgroup used {} of CPU time and was held back for {}; it needs the sum of both at most",
+                "in each period of {} its cgroup used {} of CPU time and was throttled for {}; the sum of both is enough",
                 whole_ms(period_us),
                 duration(used_us),
                 duration(held_us)
@@ -215,7 +215,7 @@ fn why(reason: Reason) -> String {
         }
         Reason::BurstsOverflowQueue { burst, needed, offered_bps } => {
             return format!(
-                "the mean of {} is below the path's rate; of bursts of {burst} datagrams {needed} have to wait",
+                "the mean rate of {} is below the path's rate, but {needed} of {burst} datagrams in a burst have to wait in the queue",
                 rate(offered_bps)
             );
         }
@@ -223,14 +223,14 @@ fn why(reason: Reason) -> String {
             let bound = rmem_max
                 .map_or_else(String::new, |most| format!("; net.core.rmem_max allows {} there", bytes(most)));
             return format!(
-                "the socket's buffer is {} of memory, had no room for up to {} at a time, and is not full in between{bound}",
+                "the socket's buffer ({} of memory) overflows by up to {} at a time and is not full in between{bound}",
                 bytes(rcvbuf_bytes),
                 counted(dropped, "datagram(s)")
             );
         }
         Reason::ReaderIsBehind { read_bps } => {
             return format!(
-                "the receiving program reads no more than {}; no buffer makes up for that, a faster reader does",
+                "the receiving program reads at most {}; a faster reader helps, a larger buffer does not",
                 rate(read_bps)
             );
         }
@@ -263,11 +263,11 @@ fn why(reason: Reason) -> String {
              (nft add rule … tcp flags syn tcp option maxseg size set rt mtu), or lower the MTU of the interface"
         }
         Reason::OthersFillTheQueue => {
-            "other flows fill the path's queue; a qdisc that gives each flow its own (fq_codel) keeps this one apart from them"
+            "other flows fill the path's queue; fq_codel gives each flow a queue of its own"
         }
         Reason::PathIsFull => "the pipe is full; only a faster path helps",
         Reason::OthersFillThePath => {
-            "the pipe is full, of other flows too; a faster path helps, or less of the others"
+            "the bottleneck is full, and other flows share it; a faster path or less other traffic helps"
         }
         Reason::ApplicationOffersNoMore => "the application offers no more; the network is not the limit",
         Reason::StreamsHaveOwnWindows => "each stream has a window of its own",
@@ -299,8 +299,8 @@ fn why(reason: Reason) -> String {
         Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
         Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
         Reason::TimerIsAwaited => {
-            "what would show the loss was lost too: look for what drops many segments in a row (an outage, a policer, a queue of a few packets); the \
-             timer waits for 200 ms at least, and `ip route change … rto_min` shortens that where both ends are near"
+            "the segments behind the loss were lost too, so no duplicate ACK reported it: look for what drops many segments in a row (an outage, a \
+             policer, a queue of a few packets); the timer waits at least 200 ms, which `ip route change … rto_min` shortens for near hosts"
         }
         Reason::MarksCutTheWindow => {
             "an AQM on the path marks packets instead of dropping them: its queue is full, or its target is too low"
@@ -311,7 +311,7 @@ fn why(reason: Reason) -> String {
         Reason::StreamsRecoverAlone => "each stream recovers on its own, and a loss cuts only one of them",
         Reason::OwnPacingLimit => "the socket's own limit is below the path's rate",
         Reason::BucketIsSmall => {
-            "a policer drops what exceeds its bucket, a part of each window where that holds less than a BDP"
+            "a policer drops what exceeds its bucket; a bucket below the BDP costs a part of every window"
         }
         Reason::BelowThePolicer => "a sender that stays below the policer's rate loses nothing to it",
         Reason::OtherFlowFillsAckQueue => {

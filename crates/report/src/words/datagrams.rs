@@ -57,14 +57,14 @@ fn full(judged: &JudgedFlow, figures: &DatagramFigures) -> String {
     if offered <= possible {
         let share = percent(offered as f64 / possible.max(1) as f64);
         return format!(
-            "it offers {} of the {} of payload that {asked} leave, so the pipe is {share} full; {lost}",
+            "it offers {} of payload, {share} of what the path carries ({} of payload at {asked}); {lost}",
             rate(offered),
             rate(possible)
         );
     }
     let excess = 1.0 - possible as f64 / offered as f64;
     format!(
-        "it offers {} of payload, and {asked} leave {}: there is no room for {}; {lost}",
+        "it offers {} of payload, but the path carries {} at {asked}: {} of it has no room; {lost}",
         rate(offered),
         rate(possible),
         percent(excess)
@@ -80,9 +80,9 @@ fn bursts(judged: &JudgedFlow, figures: &DatagramFigures) -> String {
         format!(", {} of what the path carries", percent(figures.offered_bps as f64 / possible.max(1) as f64))
     });
     let without_room = part_without_room(figures)
-        .map_or_else(String::new, |part| format!(": there is no room for {} of such a burst", percent(part)));
+        .map_or_else(String::new, |part| format!(", so {} of such a burst has no room", percent(part)));
     format!(
-        "bursts of up to {} ({size}) need a queue of {needed}, and it holds {queue}{without_room}; the mean is only {}{of_path}; {}",
+        "bursts of up to {} ({size}) need a queue of {needed}, but it holds {queue}{without_room}; the mean rate is only {}{of_path}; {}",
         counted(burst, "datagram(s)"),
         rate(figures.offered_bps),
         what_was_lost(judged)
@@ -99,7 +99,7 @@ fn part_without_room(figures: &DatagramFigures) -> Option<f64> {
 fn shared(judged: &JudgedFlow, figures: &DatagramFigures) -> String {
     let (queue, needed) = queue_and_need(figures);
     format!(
-        "other packets fill its queue: the longest burst of this flow needs {needed} of the {queue} that it holds; {}",
+        "other packets fill the queue: the longest burst of this flow needs {needed}, and the queue holds {queue}; {}",
         what_was_lost(judged)
     )
 }
@@ -121,10 +121,10 @@ fn receiver(judged: &JudgedFlow, figures: &DatagramFigures) -> String {
     let buffer =
         counts.rcvbuf_bytes.map_or_else(String::new, |size| format!(" of {} of memory", bytes(size)));
     let unread = figures.unread_share.filter(|&share| share > 0.0).map_or_else(String::new, |share| {
-        format!("; half of it or more was unread in {} of the readings", percent(share))
+        format!("; it was at least half full in {} of the samples", percent(share))
     });
     format!(
-        "its socket's buffer{buffer} was full and dropped {drops}, {} of all{unread}; {} were left to read",
+        "its socket's buffer{buffer} was full and dropped {drops}, {} of all{unread}; {} were read",
         percent(lost_share(judged)),
         rate(judged.goodput_bps)
     )

@@ -46,14 +46,14 @@ fn udp_socket(report: &UdpSocketReport) -> String {
     let peak = bytes(report.receive_queue_peak_bytes);
     match report.socket_drops {
         0 => format!(
-            "The limit is unknown: it dropped nothing, and at most {peak} of its buffer{buffer} waited to be read. The kernel counts neither what a \
-             UDP socket sends nor what it takes."
+            "The limit is unknown: the socket dropped nothing, and at most {peak} of its buffer{buffer} was unread. The kernel does not count what a \
+             UDP socket sends or receives."
         ),
         drops => limited(
             limit_name(LimitedBy::Receiver, None),
             None,
             &format!(
-                "its buffer{buffer} had no room for {}; half of it or more was unread at {} of the looks",
+                "its buffer{buffer} overflowed by {}; it was at least half full in {} of the samples",
                 counted(drops, "datagram(s)"),
                 percent(report.unread_share)
             ),

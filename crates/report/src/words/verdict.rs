@@ -97,9 +97,9 @@ fn unlimited(figures: &Figures) -> String {
     let told = figures.unlimited.zip(figures.path_rate_bps);
     told.map_or_else(String::new, |(UnlimitedStart { bucket_bytes, lasted_us }, limit)| {
         format!(
-            " For the first {} the token bucket of {} was not empty, and {} were not in force.",
-            duration(lasted_us),
+            " The token bucket ({}) let any rate pass for the first {}; the limit of {} held only after that.",
             bytes(bucket_bytes),
+            duration(lasted_us),
             rate(limit)
         )
     })

@@ -42,8 +42,8 @@ impl Case<'_> {
 
     pub(super) fn for_the_receiver_of_datagrams(&self) -> Advice {
         let figures = self.judged.diagnosis.figures.datagrams;
-        let Some((figures, rcvbuf_bytes)) = figures.and_then(|one| Some((one, one.counted.rcvbuf_bytes?)))
-        else {
+        let rcvbuf_bytes = figures.and_then(|figures| figures.counted.rcvbuf_bytes);
+        let Some((figures, rcvbuf_bytes)) = figures.zip(rcvbuf_bytes) else {
             return self.larger_datagram_buffer();
         };
         let dropped = figures.socket_drops_peak;

@@ -89,7 +89,7 @@ impl Growth {
     }
 }
 
-/// After a loss probe of two round trips and so many retransmission timers, the least one doubled each time, the sender takes a path for a black
+/// After a loss probe of two round trips and this number of retransmission timers, each twice as long as the last, the sender takes a path for a black
 /// hole: `tcp_retries1` is 3 (`retransmits_timed_out()`).
 const PROBING_TIMERS: u32 = 15;
 /// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
@@ -117,10 +117,11 @@ impl Case<'_> {
         Changed { control: &self.judged.congestion_control, streams, has_long_queue: false }
     }
 
-    /// The flow at `bps` from the beginning.
+    /// The flow at `bps` from the beginning. Datagrams arrive in larger numbers then, not sooner.
     pub(super) fn at(&self, bps: u64) -> Forecast {
         let bits = self.carried_bits();
-        let us = (bps > 0 && bits > 0.0).then(|| rounded(bits * 1e6 / bps as f64));
+        let is_sooner = self.judged.flow.protocol == Protocol::Tcp && bps > 0 && bits > 0.0;
+        let us = is_sooner.then(|| rounded(bits * 1e6 / bps as f64));
         Forecast { bps: Some(bps), us, active_bps: None }
     }
 

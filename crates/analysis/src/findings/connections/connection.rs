@@ -328,8 +328,8 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
             .fold(CountsBefore::default(), CountsBefore::plus),
         // Not each connection's SYNs are known, and all are of the same hosts.
         stacks: [
-            connections.iter().find_map(|one| one.observed.local_stack),
-            connections.iter().find_map(|one| one.observed.remote_stack),
+            connections.iter().find_map(|connection| connection.observed.local_stack),
+            connections.iter().find_map(|connection| connection.observed.remote_stack),
         ],
         quotas: [first.observed.local_quota.as_ref(), first.observed.remote_quota.as_ref()],
         congestion_controls,

@@ -1,4 +1,4 @@
-//! What is told of the datagrams of a connection beside its verdict.
+//! Counters of a flow of datagrams, reported beside its verdict.
 
 use pipefill_core::record::{DatagramSample, DropReason};
 use schemars::JsonSchema;

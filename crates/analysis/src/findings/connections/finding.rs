@@ -71,7 +71,7 @@ impl Connections {
     /// Adds flows of datagrams; the fastest first.
     pub fn add_datagrams(&mut self, flows: impl IntoIterator<Item = ConnectionFinding>) {
         self.connections.extend(flows);
-        self.connections.sort_by_key(|one| std::cmp::Reverse(one.rate_bps));
+        self.connections.sort_by_key(|finding| std::cmp::Reverse(finding.rate_bps));
     }
 
     /// The figures alone where there is an `invalid`.

@@ -457,8 +457,8 @@ fn what_is_too_short_has_no_holder_unless_an_event_decides() {
     assert_eq!(one_way, (Some(LimitedBy::Unknown), Some("unknown.other_direction")));
 }
 
-/// Ten seconds of a process whose cgroup has a quota of 2 ms in each 100 ms: it ran out in so many of each hundred periods, and 70 ms of each
-/// were held back.
+/// Ten seconds of a process whose cgroup has a quota of 2 ms in each 100 ms: it ran out in `periods` of 100 periods, and was
+/// throttled for 70 ms of each.
 fn throttled(periods: u64) -> ProcessCpuRows {
     let sample = |tenth: u64| CpuSample {
         throttled_periods: Some(tenth * periods / 100),

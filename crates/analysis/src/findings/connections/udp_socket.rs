@@ -13,7 +13,7 @@ use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::Observed;
 
 impl ConnectionFinding {
-    /// The socket of `observed`, of which so many looks show `report`.
+    /// The socket of `observed`, with the `report` of all its samples.
     pub fn of_udp_socket(observed: &Observed, report: UdpSocketReport, looks: usize) -> Self {
         let (limited_by, rule) = udp_socket_limited_by(UdpSocketEvidence { drops: report.socket_drops });
         let advice = (limited_by == LimitedBy::Receiver).then(|| vec![advice(observed, &report)]);

@@ -8,7 +8,7 @@ use pipefill_core::record::{StreamEnd, Waiting};
 /// and the silence after it are the same limit.
 pub(super) const SENDERS_QUOTA: Rule = Rule {
     id: RuleId::new("cpu.quota.sender"),
-    question: "Does the CPU quota of the sending process's cgroup run out in half of its periods, with nothing left to send at times?",
+    question: "Does the CPU quota of the sending process's cgroup run out in at least half of its periods, and has the sender nothing left to send at times?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         evidence
@@ -19,7 +19,7 @@ pub(super) const SENDERS_QUOTA: Rule = Rule {
 
 pub(super) const RECEIVERS_QUOTA: Rule = Rule {
     id: RuleId::new("cpu.quota.receiver"),
-    question: "Does the CPU quota of the receiving process's cgroup run out in half of its periods, while the advertised window shrinks at times?",
+    question: "Does the CPU quota of the receiving process's cgroup run out in at least half of its periods, and does the advertised window shrink at times?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         evidence
@@ -30,7 +30,7 @@ pub(super) const RECEIVERS_QUOTA: Rule = Rule {
 
 pub(super) const READERS_QUOTA: Rule = Rule {
     id: RuleId::new("cpu.quota.reader_alone"),
-    question: "Does half of the receive buffer wait for a process whose cgroup's CPU quota runs out in half of its periods?",
+    question: "Is at least half of the receive buffer unread, by a process whose cgroup's CPU quota runs out in at least half of its periods?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         evidence.receiver_quota.is_some_and(|quota| runs_out(quota, t, trace))
@@ -40,7 +40,7 @@ pub(super) const READERS_QUOTA: Rule = Rule {
 
 pub(super) const ANSWERS_QUOTA: Rule = Rule {
     id: RuleId::new("cpu.quota.answering"),
-    question: "Does this side have the word, and the CPU quota of its process's cgroup run out in half of its periods?",
+    question: "Is it this side's turn, and does the CPU quota of its process's cgroup run out in at least half of its periods?",
     needs: &[Part::Waiting],
     holds: |evidence, t, trace| {
         evidence.sender_quota.is_some_and(|quota| {
@@ -57,7 +57,7 @@ pub(super) const ANSWERS_QUOTA: Rule = Rule {
 
 pub(super) const ASKERS_QUOTA: Rule = Rule {
     id: RuleId::new("cpu.quota.asking"),
-    question: "Does the other side have the word, and the CPU quota of its process's cgroup run out in half of its periods?",
+    question: "Is it the other side's turn, and does the CPU quota of its process's cgroup run out in at least half of its periods?",
     needs: &[Part::Waiting],
     holds: |evidence, t, trace| {
         evidence.waiting == Some(Waiting::Request)
@@ -76,7 +76,7 @@ pub(super) const READER_BUSY: Rule = Rule {
 
 pub(super) const READER_BUSY_ALONE: Rule = Rule {
     id: RuleId::new("cpu.reader_busy_alone"),
-    question: "Does half of the receive buffer wait for a thread that has no CPU time left?",
+    question: "Is at least half of the receive buffer unread, by a thread that has no CPU time left?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         is_cpu_bound(evidence, StreamEnd::Receiver, t, trace)

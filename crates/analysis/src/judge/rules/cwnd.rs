@@ -11,7 +11,7 @@ use pipefill_core::limit::LimitedBy;
 /// The losses at the end of a flight: no duplicate ACK shows them.
 pub(super) const TIMEOUT: Rule = Rule {
     id: RuleId::new("cwnd.timeout"),
-    question: "Does nothing come back for half of the time or more until the retransmission timer runs out, and does sending again help?",
+    question: "Does the sender wait for the retransmission timer for at least half of the time, and does sending again help?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let awaited = evidence.sender.as_ref().map(|sender| sender.timer_share).filter(|&share| share > 0.0);

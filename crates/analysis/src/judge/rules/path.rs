@@ -180,7 +180,7 @@ pub(super) const MTU: Rule = Rule {
 /// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5). Where D-SACKs came, data arrived and ACKs were lost.
 pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.silence.by_timer"),
-    question: "Has the retransmission timer been doubled all the time for want of an answer, three times or more, did no D-SACK show that data arrived, and does no scenario say that anything passes?",
+    question: "Has the retransmission timer been doubled all the time for want of an answer, at least three times, did no D-SACK show that data arrived, and does no scenario let anything pass?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
@@ -193,7 +193,7 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
 /// The same of a socket.
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
-    question: "Has the retransmission timer been doubled three times or more, and was less than one full-size segment ever acknowledged, or does the scenario have a link that drops those without a word?",
+    question: "Has the retransmission timer been doubled at least three times, and was no full-size segment ever acknowledged, or does a link of the scenario drop those silently?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
