@@ -55,7 +55,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
 	PIPEFILL_PROGRAM_CAPTURES=all cargo test -q -p pipefill --test measure programs:: || status=1; \
 	PIPEFILL_REMEDIES=all cargo test -q -p pipefill --test measure remedies:: || status=1; \
-	for part in kernel parity verdicts lab watch exec; do PIPEFILL_EXEC_TRIES=10 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
+	for part in kernel parity verdicts lab watch exec; do PIPEFILL_EXEC_TRIES=10 PIPEFILL_ONCE_RUNS=5 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
