@@ -46,7 +46,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	@scripts/need.sh tshark tcptrace sshd podman slurm || true # the tests of what is missing say that they are skipped
 	@scripts/need.sh nginx redis rsync nghttp samba mariadb socat chromium curl || true # likewise
 	@status=0; export PIPEFILL_REQUIRE_ALL=1 PIPEFILL_QUIET=1; \
-	scripts/test.sh unchecked || status=1; \
+	scripts/test.sh rustdoc unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- reproduce || status=1; \
 	cargo run -q -p xtask -- packets || status=1; \
@@ -55,8 +55,9 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
 	PIPEFILL_PROGRAM_CAPTURES=all cargo test -q -p pipefill --test measure programs:: || status=1; \
 	PIPEFILL_REMEDIES=all cargo test -q -p pipefill --test measure remedies:: || status=1; \
-	for part in kernel parity verdicts lab watch exec; do PIPEFILL_EXEC_TRIES=10 PIPEFILL_ONCE_RUNS=5 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
+	for part in kernel parity verdicts between_verdicts lab watch exec; do PIPEFILL_EXEC_TRIES=10 PIPEFILL_ONCE_RUNS=5 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	PIPEFILL_PAGES=all scripts/test.sh page || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
 	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test measure between_verdicts::catalogue || status=1; \

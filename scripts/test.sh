@@ -8,7 +8,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format lint web rustdoc build tests doctests measure)
+readonly PHASES=(format web build tests doctests measure)
 # Integration tests of this name measure on this machine's kernel.
 readonly MEASURING='^measure$'
 # Integration tests that only `make proof` runs.
@@ -17,12 +17,13 @@ readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
     local failed=() phase began
-    # CI builds once: it needs no state of a next build.
-    [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
+    # CI builds once: it needs no state of a next build, and no lines of backtraces.
+    [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
     # Not local: the trap runs when main has ended.
     log=$(mktemp)
     trap 'rm -f -- "$log"' EXIT
     [ $# -gt 0 ] || set -- "${PHASES[@]}"
+    lint_while_building
     for phase in "$@"; do
         began=$SECONDS
         "phase_$phase" </dev/null 2>&1 | tee -a -- "$log" || failed+=("$phase")
@@ -34,10 +35,18 @@ main() {
     [ ${#failed[@]} -eq 0 ]
 }
 
+# What is built for the tests is built by clippy, which is the compiler with more lints: nothing is compiled once for the lint and once more to run.
+# Its arguments as cargo-clippy passes them.
+lint_while_building() {
+    RUSTC_WORKSPACE_WRAPPER=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
+    export RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
+}
+
 phase_format() {
     cargo fmt --all --check
 }
 
+# Without building anything: for `make lint` and `make check`.
 phase_lint() {
     cargo clippy --workspace --all-targets -q -- -D warnings
 }
@@ -47,17 +56,15 @@ phase_web() {
     ! [ -e web/node_modules ] || scripts/web.sh check
 }
 
-# With the examples, which need what tests need: the same features as in the lint, so that nothing is checked twice.
+# All of it, also of programs and examples; `make test` documents the crates (phase doctests), with what it has built.
 phase_rustdoc() {
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --workspace --no-deps --document-private-items --lib --bin xtask --examples -q
 }
 
-# Every test of the workspace that is run here with the same features, so that nothing is built twice. What else there is, the lint checks.
+# Every target, with the same features, so that nothing is built twice and all is linted.
 phase_build() {
-    local names
-    mapfile -t names < <(integration_tests | grep -v "$OF_PROOF")
-    cargo test --workspace --no-run -q --lib --bins "${names[@]/#/--test=}"
+    cargo test --workspace --no-run -q --all-targets
 }
 
 # Without those that `make proof` runs. Beside the others the one that mostly waits for a download, and the page in its browser. More threads
@@ -99,8 +106,9 @@ phase_python() {
     fi
 }
 
+# And the documentation itself.
 phase_doctests() {
-    cargo test --workspace --no-fail-fast --doc
+    RUSTDOC=$PWD/scripts/rustdoc.sh cargo test --workspace --no-fail-fast --doc
 }
 
 # Unit tests, for `make check`. With the features that all crates have together: nothing is built twice, and of what is built only what changed.

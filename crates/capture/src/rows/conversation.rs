@@ -165,7 +165,7 @@ impl Conversation {
         own.is_repeating = false;
         if !own.is_out {
             own.unanswered_ns = Some(now);
-        } else if own.unanswered_ns.is_some_and(|since| has_timed_out(now, since, half.rto_us())) {
+        } else if own.unanswered_ns.is_some_and(|since_ns| has_timed_out(now, since_ns, half)) {
             // A sender that has room goes on: that nothing comes back is the capture's.
             own.unanswered_ns = None;
         }
@@ -385,8 +385,11 @@ pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
     Waits { delayed_ack_us: 0, delayed_acks: 0, nagle_us: 0, nagles: 0, ..waits }
 }
 
-fn has_timed_out(now: u64, since_ns: u64, rto_us: Option<u32>) -> bool {
-    now.saturating_sub(since_ns) / 1_000 > u64::from(rto_us.unwrap_or(FIRST_TIMER_US))
+/// Whether the timer of `half` has run out since. No timer is shorter than the least one, which is asked first: it needs no estimate.
+#[inline]
+fn has_timed_out(now: u64, since_ns: u64, half: &Half) -> bool {
+    let silent_ns = now.saturating_sub(since_ns);
+    silent_ns > TIMER_LEAST_NS && silent_ns / 1_000 > u64::from(half.rto_us().unwrap_or(FIRST_TIMER_US))
 }
 
 /// Whether `ns` are a round trip of `round_trip_ns`, but for the part by which that may vary.
@@ -399,7 +402,8 @@ fn to_end_ns(connection: &Connection, end: Side) -> u64 {
     connection.answers_us()[end as usize].map_or(0, |us| u64::from(us) * 1_000)
 }
 
-/// The least round trip between both ends, likewise.
+/// The least round trip between both ends, likewise; that to one end where the other's is not known.
+#[inline]
 fn full_ns(connection: &Connection) -> u64 {
-    to_end_ns(connection, Side::A).saturating_add(to_end_ns(connection, Side::B))
+    connection.answers_us().into_iter().flatten().map(|us| u64::from(us) * 1_000).sum()
 }

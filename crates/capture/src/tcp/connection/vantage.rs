@@ -40,10 +40,10 @@ impl Connection {
 
     /// The shortest times from the capture point to A and back, and to B and back, µs: of the two halves of the handshake and of all later
     /// round trips. `None` where that end was never waited for.
+    #[inline]
     pub(crate) fn answers_us(&self) -> [Option<u32>; 2] {
         let Handshake { syn_to_syn_ack_us, syn_ack_to_ack_us } = self.handshake;
         let [a, b] = &self.halves;
-        let least = |one: Option<u32>, other: Option<u32>| one.into_iter().chain(other).min();
         [least(syn_ack_to_ack_us, b.answer_us()), least(syn_to_syn_ack_us, a.answer_us())]
     }
 
@@ -71,5 +71,14 @@ impl Connection {
         } else {
             Vantage::Between
         }
+    }
+}
+
+/// The lesser of those that are known.
+#[inline]
+fn least(handshake_us: Option<u32>, later_us: Option<u32>) -> Option<u32> {
+    match (handshake_us, later_us) {
+        (Some(handshake_us), Some(later_us)) => Some(handshake_us.min(later_us)),
+        (handshake_us, later_us) => handshake_us.or(later_us),
     }
 }
