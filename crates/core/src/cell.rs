@@ -5,9 +5,13 @@
 
 mod application;
 mod hazards;
+mod rate_over_time;
+mod rate_trace;
 
 pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
 pub use hazards::{ChangeSpec, InnerMtuSpec, Phase, Pmtud, PolicerSpec};
+pub use rate_over_time::RateOverTime;
+pub use rate_trace::{BadTrace, RateTrace, TRACE_STEPS_MAX, TraceSteps};
 
 use crate::hosts::HostsSpec;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
@@ -238,6 +242,9 @@ pub struct DirectionSpec {
     /// A link between the hosts that carries smaller packets than theirs; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner_mtu: Option<InnerMtuSpec>,
+    /// The bottleneck's rate over time, whose mean is the bottleneck's `rate`; `None` = always that rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_trace: Option<RateTrace>,
     /// What changes while the traffic runs, in the order of the scenario.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeSpec>,
@@ -261,6 +268,7 @@ impl DirectionSpec {
         mark: LossSpec::None,
         policer: None,
         inner_mtu: None,
+        rate_trace: None,
         changes: Vec::new(),
     };
 

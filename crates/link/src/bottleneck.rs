@@ -1,6 +1,6 @@
 //! The bottleneck: a drop-tail queue in front of a token bucket, as Linux's `tbf`.
 //!
-//! A packet's departure is known when it comes, because nothing that comes later can change it, and changes of the rate are known before. What comes at one instant out of a
+//! A packet's departure is known when it comes, because nothing that comes later can change it, and the rate over time is known before. What comes at one instant out of a
 //! delay has to fit into the queue before any of it leaves (docs/adr/0011).
 
 use crate::counters::Count;
@@ -59,11 +59,10 @@ impl<T> Bottleneck<T> {
         self
     }
 
-    /// With the rates of the changes of `spec`, from [`Self::begin`] on.
+    /// With the trace and the changes of `spec`, from [`Self::begin`] on.
     #[must_use]
     pub(crate) fn with_rates(mut self, spec: &DirectionSpec) -> Self {
-        if spec.changes.iter().any(|change| change.rate.is_some()) {
-            let rates = spec.phases().into_iter().filter_map(|phase| Some((phase.from, phase.rate?)));
+        if let Some(rates) = spec.rate_over_time().filter(|_| spec.has_changing_rate()) {
             self.bucket.change_rates(rates);
         }
         self

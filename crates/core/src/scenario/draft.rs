@@ -1,5 +1,6 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
+use super::profiles::Subscriber;
 use super::section::Section;
 use crate::cell::{
     CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Pmtud,
@@ -48,6 +49,8 @@ impl Draft {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathDraft {
+    pub(super) profile: Option<String>,
+    pub(super) subscriber: Option<Subscriber>,
     pub(super) rtt: Option<Duration>,
     pub(super) split: Option<Split>,
     pub(super) forward_delay: Option<Duration>,
@@ -72,6 +75,8 @@ pub(super) struct PathDraft {
 #[derive(Debug, Clone, Default)]
 pub(super) struct WayDraft {
     pub(super) rate: Option<Rate>,
+    /// The name of a trace.
+    pub(super) rate_trace: Option<String>,
     pub(super) queue: Option<QueueLimit>,
     pub(super) burst: Option<Bytes>,
     pub(super) loss: Option<LossSpec>,

@@ -29,7 +29,7 @@ impl Way {
         let phases = spec.phases();
         let shortest = phases.iter().map(|phase| phase.delay).min().unwrap_or_default();
         // A bottleneck whose rate changes is held to its highest one.
-        let highest = phases.iter().filter_map(|phase| phase.rate).max();
+        let highest = spec.rate_over_time().map(|rates| rates.highest());
         let bottleneck = spec.bottleneck.clone().zip(highest);
         let bottleneck = bottleneck.map(|(bottleneck, rate)| BottleneckSpec { rate, ..bottleneck });
         let burst = spec.bottleneck.as_ref().map_or(0, |bottleneck| bottleneck.burst.get());

@@ -2,10 +2,11 @@
 
 use super::super::bounds::SIZE_MAX;
 use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
+use super::super::named::Named;
 use super::{Violations, hazards};
 use crate::cell::{
     BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
-    PathSpec, WIRE_OVERHEAD,
+    PathSpec, RateTrace, WIRE_OVERHEAD,
 };
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -13,10 +14,14 @@ use std::time::Duration;
 /// Frames that an unstated queue holds at least.
 const DEFAULT_QUEUE_FRAMES: u64 = 100;
 /// Depth of the token bucket where none is given.
-const BURST: Bytes = Bytes::new(32 << 10);
+pub(in super::super) const BURST: Bytes = Bytes::new(32 << 10);
 
 /// Resolves the path: delays, defaults of the queue, and the keys that need one another.
-pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpec {
+pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violations) -> PathSpec {
+    let mut draft = draft.clone();
+    let rate_trace = trace(&mut draft.forward, "", named, violations);
+    let reverse_trace = trace(&mut draft.reverse, "reverse_", named, violations);
+    let draft = &draft;
     let (forward_delay, reverse_delay) = delays(draft, violations);
     let rtt = forward_delay.saturating_add(reverse_delay);
     orphans(draft, violations);
@@ -42,15 +47,30 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
         mark: way.mark.clone().unwrap_or(LossSpec::None),
         policer: hazards::policer(way, prefix, frame, violations),
         inner_mtu: inner_mtu.clone(),
+        rate_trace: None,
         changes,
     };
+    let forward = way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes);
+    let reverse = way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes);
     PathSpec {
-        forward: way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes),
-        reverse: way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes),
+        forward: DirectionSpec { rate_trace, ..forward },
+        reverse: DirectionSpec { rate_trace: reverse_trace, ..reverse },
         payload: draft.payload.unwrap_or_default(),
         family: draft.family.unwrap_or_default(),
         mtu,
     }
+}
+
+/// The trace of a direction whose keys begin with `prefix`. Its mean becomes the direction's rate, of which queues count BDPs.
+fn trace(way: &mut WayDraft, prefix: &str, named: &Named, violations: &mut Violations) -> Option<RateTrace> {
+    let trace = named.trace(way.rate_trace.as_ref()?)?;
+    if way.rate.is_some() {
+        let message = format!("{prefix}rate is given too, and the trace is the rate over time");
+        let help = format!("leave {prefix}rate out, or {prefix}rate_trace");
+        violations.path(&format!("{prefix}rate_trace"), &message, &help);
+    }
+    way.rate = Some(trace.mean());
+    Some(trace.clone())
 }
 
 fn mtu(draft: &PathDraft, violations: &mut Violations) -> u16 {
@@ -105,6 +125,7 @@ fn orphans(draft: &PathDraft, violations: &mut Violations) {
     let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
     let no_rate = draft.forward.rate.is_none() && draft.reverse.rate.is_none();
     for (name, given, without, needs) in [
+        ("subscriber", draft.subscriber.is_some(), draft.profile.is_none(), "profile"),
         ("jitter_distribution", draft.jitter_distribution.is_some(), no_jitter, "jitter"),
         ("jitter_reorder", draft.jitter_reorder.is_some(), no_jitter, "jitter"),
         ("loss_unit", draft.loss_unit.is_some(), no_loss, "loss"),
