@@ -19,6 +19,7 @@ mod library;
 mod named;
 mod profiles;
 mod published;
+mod rate_layer;
 mod resolve;
 mod section;
 mod set;

@@ -77,7 +77,11 @@ pub(crate) struct CountedPacket {
 impl DatagramTable {
     /// Of the direction `spec`, in which nothing came yet.
     pub(crate) fn new(spec: &DirectionSpec) -> Self {
-        let meter = spec.bottleneck.as_ref().filter(|_| !spec.has_changing_rate()).map(BurstMeter::new);
+        let meter = spec
+            .bottleneck
+            .as_ref()
+            .filter(|_| !spec.has_changing_rate())
+            .map(|bottleneck| BurstMeter::new(bottleneck, spec.framing()));
         Self { places: HashMap::new(), flows: Vec::new(), meter, other_packets: 0, fragmented: None }
     }
 

@@ -9,7 +9,7 @@ use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::packet::{Dropped, Packet, Released};
 use crate::token_bucket::TokenBucket;
-use pipefill_core::cell::{BottleneckSpec, DirectionSpec};
+use pipefill_core::cell::{BottleneckSpec, DirectionSpec, Framing};
 use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl<T> Bottleneck<T> {
     /// its packets one by one: what may leave at once does not count as queued when the next one comes.
     pub fn new(spec: &BottleneckSpec, rtt: Duration) -> Self {
         Self {
-            bucket: TokenBucket::new(spec.rate, spec.burst, spec.overhead),
+            bucket: TokenBucket::new(spec.rate, spec.burst, Framing::beside(spec.overhead)),
             limit: Limit::resolve(spec.queue, Some(spec.rate), rtt),
             queue: Fifo::new(),
             fed_by: FedBy::Device,
@@ -59,9 +59,10 @@ impl<T> Bottleneck<T> {
         self
     }
 
-    /// With the trace and the changes of `spec`, from [`Self::begin`] on.
+    /// With the framing of `spec`, and with its trace and its changes from [`Self::begin`] on.
     #[must_use]
-    pub(crate) fn with_rates(mut self, spec: &DirectionSpec) -> Self {
+    pub(crate) fn of_direction(mut self, spec: &DirectionSpec) -> Self {
+        self.bucket.set_framing(spec.framing());
         if let Some(rates) = spec.rate_over_time().filter(|_| spec.has_changing_rate()) {
             self.bucket.change_rates(rates);
         }

@@ -4,7 +4,7 @@
 //! 10⁻⁹ bit, so that a rate of n bit/s brings exactly n tokens a nanosecond and nothing is ever rounded but an instant, up.
 //! Never: a float.
 
-use pipefill_core::cell::RateOverTime;
+use pipefill_core::cell::{Framing, RateOverTime};
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, Rate, Time};
 
 const TOKENS_PER_BYTE: u128 = 8 * NANOS_PER_SEC as u128;
@@ -12,8 +12,8 @@ const TOKENS_PER_BYTE: u128 = 8 * NANOS_PER_SEC as u128;
 /// A bucket that starts full.
 #[derive(Debug)]
 pub(crate) struct TokenBucket {
-    /// What each packet costs beside its own bytes (`overhead` of `psched_l2t_ns()` in `include/net/sch_generic.h`).
-    overhead: u64,
+    /// What a packet costs (`psched_l2t_ns()` in `include/net/sch_generic.h`).
+    framing: Framing,
     /// Tokens per nanosecond; 0 where it changes.
     rate: u64,
     /// The rate over time, where it changes.
@@ -25,9 +25,9 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    pub(crate) fn new(rate: Rate, burst: Bytes, overhead: Bytes) -> Self {
+    pub(crate) fn new(rate: Rate, burst: Bytes, framing: Framing) -> Self {
         let depth = u128::from(burst.get()) * TOKENS_PER_BYTE;
-        Self { overhead: overhead.get(), rate: rate.bps(), rates: None, depth, level: depth, at: Time::ZERO }
+        Self { framing, rate: rate.bps(), rates: None, depth, level: depth, at: Time::ZERO }
     }
 
     /// Makes the rate that of `rates`, from [`Self::begin`] on.
@@ -41,6 +41,11 @@ impl TokenBucket {
         if let Some(rates) = &mut self.rates {
             rates.begin = Some(now);
         }
+    }
+
+    /// Counts packets by `framing` from now on.
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
     }
 
     /// Whether a packet of `bytes` bytes can ever pass.
@@ -78,7 +83,7 @@ impl TokenBucket {
     }
 
     fn cost(&self, bytes: u32) -> u128 {
-        (u128::from(bytes) + u128::from(self.overhead)) * TOKENS_PER_BYTE
+        u128::from(self.framing.cost(bytes.into())) * TOKENS_PER_BYTE
     }
 }
 
@@ -117,6 +122,7 @@ impl ChangingRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::cell::Cells;
     use std::time::Duration;
 
     fn depart(bucket: &mut TokenBucket, ready: u64, bytes: u32) -> u64 {
@@ -128,7 +134,8 @@ mod tests {
     #[test]
     fn a_full_bucket_passes_its_burst_at_once_and_then_the_rate() {
         // 8 bit/ns = one byte a nanosecond.
-        let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(3000), Bytes::new(0));
+        let mut bucket =
+            TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(3000), Framing::default());
         let dues: Vec<u64> = (0..5).map(|_| depart(&mut bucket, 100, 1500)).collect();
         assert_eq!(dues, [100, 100, 1600, 3100, 4600]);
     }
@@ -136,7 +143,8 @@ mod tests {
     #[test]
     fn what_waits_leaves_at_the_rate_of_each_span() {
         // A byte a nanosecond, a tenth of it for 5 µs, nothing for 1 µs, then a byte a nanosecond again; one packet of depth.
-        let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1000), Bytes::new(0));
+        let mut bucket =
+            TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1000), Framing::default());
         let nanos = Duration::from_nanos;
         let rates = RateOverTime::steady(Rate::from_bps(8_000_000_000))
             .overlaid(nanos(1500), Some(nanos(6500)), Rate::from_bps(800_000_000))
@@ -154,7 +162,8 @@ mod tests {
 
     #[test]
     fn tokens_above_the_depth_are_lost() {
-        let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1500), Bytes::new(0));
+        let mut bucket =
+            TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1500), Framing::default());
         let dues: Vec<u64> = (0..3).map(|_| depart(&mut bucket, 1_000_000, 1500)).collect();
         assert_eq!(dues, [1_000_000, 1_001_500, 1_003_000]);
     }
@@ -162,21 +171,21 @@ mod tests {
     #[test]
     fn rounding_up_an_instant_does_not_lose_the_fraction() {
         // 3 bit/ns: a byte takes 2 2/3 ns; three bytes take 8 ns exactly.
-        let mut bucket = TokenBucket::new(Rate::from_bps(3_000_000_000), Bytes::new(2), Bytes::new(0));
+        let mut bucket = TokenBucket::new(Rate::from_bps(3_000_000_000), Bytes::new(2), Framing::default());
         let dues: Vec<u64> = (0..8).map(|_| depart(&mut bucket, 0, 1)).collect();
         assert_eq!(dues, [0, 0, 3, 6, 8, 11, 14, 16]);
     }
 
     #[test]
     fn a_bucket_of_one_packet_has_no_room_for_the_fraction() {
-        let mut bucket = TokenBucket::new(Rate::from_bps(3_000_000_000), Bytes::new(1), Bytes::new(0));
+        let mut bucket = TokenBucket::new(Rate::from_bps(3_000_000_000), Bytes::new(1), Framing::default());
         let dues: Vec<u64> = (0..4).map(|_| depart(&mut bucket, 0, 1)).collect();
         assert_eq!(dues, [0, 3, 6, 9]);
     }
 
     #[test]
     fn a_rate_of_zero_passes_the_burst_and_then_nothing() {
-        let mut bucket = TokenBucket::new(Rate::from_bps(0), Bytes::new(1500), Bytes::new(0));
+        let mut bucket = TokenBucket::new(Rate::from_bps(0), Bytes::new(1500), Framing::default());
         assert_eq!(depart(&mut bucket, 5, 1500), 5);
         assert_eq!(depart(&mut bucket, 6, 1), u64::MAX);
         assert_eq!(depart(&mut bucket, 7, 1), u64::MAX);
@@ -185,17 +194,30 @@ mod tests {
     #[test]
     fn overhead_is_paid_for_every_packet() {
         // A byte a nanosecond: a frame of 1514 bytes takes 1538 ns with what a wire adds, one of 60 bytes 84 ns.
-        let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1538), Bytes::new(24));
+        let mut bucket = TokenBucket::new(
+            Rate::from_bps(8_000_000_000),
+            Bytes::new(1538),
+            Framing::beside(Bytes::new(24)),
+        );
         let dues = [1514, 1514, 60, 1514].map(|bytes| depart(&mut bucket, 0, bytes));
         assert_eq!(dues, [0, 1538, 1622, 3160]);
         assert!(bucket.can_pass(1514) && !bucket.can_pass(1515));
     }
 
     #[test]
+    fn cells_are_paid_for_whole() {
+        // A byte a nanosecond: 66 bytes are two cells of 53, 1514 bytes with 26 beside 33 cells.
+        let atm = Framing { overhead: 26, mpu: 0, cells: Cells::Atm };
+        let mut bucket = TokenBucket::new(Rate::from_bps(8_000_000_000), Bytes::new(1749), atm);
+        assert_eq!([1514, 66, 66].map(|bytes| depart(&mut bucket, 0, bytes)), [0, 106, 212]);
+        assert!(bucket.can_pass(1514) && !bucket.can_pass(1559));
+    }
+
+    #[test]
     fn extreme_rates_and_bursts_do_not_overflow() {
-        let mut bucket = TokenBucket::new(Rate::from_bps(u64::MAX), Bytes::new(u64::MAX), Bytes::new(0));
+        let mut bucket = TokenBucket::new(Rate::from_bps(u64::MAX), Bytes::new(u64::MAX), Framing::default());
         assert_eq!(depart(&mut bucket, u64::MAX - 1, u32::MAX), u64::MAX - 1);
-        let mut slow = TokenBucket::new(Rate::from_bps(1), Bytes::new(u64::MAX), Bytes::new(0));
+        let mut slow = TokenBucket::new(Rate::from_bps(1), Bytes::new(u64::MAX), Framing::default());
         slow.level = 0;
         assert_eq!(slow.departure(Time::ZERO, u32::MAX).nanos(), u64::MAX);
     }

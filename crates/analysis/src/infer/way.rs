@@ -7,7 +7,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::sizing::SUPER_PACKET;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::cell::{Direction, Protocol, RateOverTime};
+use pipefill_core::cell::{Direction, Framing, Protocol, RateOverTime};
 use pipefill_core::record::{Fact, LossKind};
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub(crate) struct Way {
     pub(crate) is_the_hosts: bool,
     /// What its packets carry beside payload.
     pub(crate) headers: Headers,
-    /// What each frame costs of it beside its own bytes.
-    pub(crate) overhead: Bytes,
+    /// What each frame costs of it.
+    pub(crate) framing: Framing,
     /// Depth of its token bucket, bytes.
     pub(crate) burst: u64,
     pub(crate) drops: Drops,
@@ -54,7 +54,7 @@ impl Way {
             is_the_hosts: hosts_rate.is_some(),
             rate: own_rate.or(hosts_rate.map(|rate| Fact::asked(RateOverTime::steady(rate)))),
             headers: run.path.headers,
-            overhead: known.overhead,
+            framing: known.framing,
             burst,
             drops: run.drops[direction.index()],
             is_policer: looks_policed
@@ -80,7 +80,7 @@ impl Way {
         payload: u64,
     ) -> Option<f64> {
         let rate = self.rate(interval)?.value;
-        Some(self.headers.goodput(rate, self.overhead, protocol, Bytes::new(payload)))
+        Some(self.headers.goodput(rate, self.framing, protocol, Bytes::new(payload)))
     }
 
     /// What `bytes` in its queue add to a round trip in `interval`.

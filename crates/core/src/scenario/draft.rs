@@ -3,8 +3,8 @@
 use super::profiles::Subscriber;
 use super::section::Section;
 use crate::cell::{
-    CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Pmtud,
-    Protocol, Writer,
+    CapturePackets, Expectation, Family, Framing, JitterDistribution, LossSpec, LossUnit, Offloads, Payload,
+    Pmtud, Protocol, Writer,
 };
 use crate::hosts::{Place, Shape};
 use crate::parse::ParseError;
@@ -55,7 +55,9 @@ pub(super) struct PathDraft {
     pub(super) split: Option<Split>,
     pub(super) forward_delay: Option<Duration>,
     pub(super) reverse_delay: Option<Duration>,
-    pub(super) rate_layer: Option<RateLayer>,
+    pub(super) rate_layer: Option<Framing>,
+    pub(super) overhead: Option<i32>,
+    pub(super) mpu: Option<u32>,
     pub(super) loss_unit: Option<LossUnit>,
     pub(super) jitter_distribution: Option<JitterDistribution>,
     pub(super) jitter_reorder: Option<bool>,
@@ -97,13 +99,6 @@ pub(super) struct ChangeDraft {
     pub(super) delays: [Option<Duration>; 2],
     pub(super) rates: [Option<Rate>; 2],
     pub(super) losses: [Option<LossSpec>; 2],
-}
-
-/// Which bytes of a frame a rate counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RateLayer {
-    Frame,
-    Wire,
 }
 
 /// How `rtt` is divided between the directions.

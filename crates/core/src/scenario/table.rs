@@ -2,11 +2,12 @@
 
 use super::application;
 use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
-use super::draft::{RateLayer, Split, Ways};
+use super::draft::{Split, Ways};
 use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, name, sizes, sysctl};
 use super::key::{CHANGE, Key, Kind, SYSCTL, Setter, numbered_change};
 use super::profiles::Subscriber;
+use super::rate_layer::{RATE_LAYERS, mpu, overhead};
 use super::section::Section::{self, Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
 use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Pmtud, Protocol, Writer};
 use crate::hosts::address;
@@ -65,8 +66,12 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "rate_trace", Trace, None, "lte-driving", store!(Path, p => p.forward.rate_trace, name),
         "`rate` over time, in place of it: a [trace](traces.md) that is built in, or a file relative to the scenario, in mahimahi's form or with a time and a rate on each line. `queue` counts BDPs of its mean."),
     key!(&[Path], "rate_layer", Word, Some("frame"), "wire",
-        store!(Path, p => p.rate_layer, |t| one_of(t, &[("frame", RateLayer::Frame), ("wire", RateLayer::Wire)])),
-        "What `rate` and `reverse_rate` count: `frame` = IP + 14 bytes; `wire` = 24 bytes more for each frame (preamble 8, FCS 4, gap 12), as an Ethernet link's nominal rate does."),
+        store!(Path, p => p.rate_layer, |t| one_of(t, RATE_LAYERS)),
+        "What `rate` and `reverse_rate` count: `frame` = IP + 14 bytes; `wire` = 24 bytes more for each frame (preamble 8, FCS 4, gap 12), as an Ethernet link's nominal rate does; `atm` and `ptm` = frames in cells; or one of tc-cake's words for a link, e.g. `docsis`, `pppoe-llcsnap`: see [What a rate counts](scenarios.md#what-a-rate-counts)."),
+    key!(&[Path], "overhead", Bytes, Some("0B"), "-4B", store!(Path, p => p.overhead, overhead),
+        "What each frame costs beside its IP + 14 bytes and `rate_layer`, as `overhead` of `tc stab`; it may be negative. Both directions."),
+    key!(&[Path], "mpu", Bytes, None, "64B", store!(Path, p => p.mpu, mpu),
+        "What the smallest frame costs with its overhead, as `mpu` of `tc stab`, at most 2047B. Default: that of `rate_layer`. Both directions."),
     key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
         "Most that may wait at the bottleneck (drop-tail). A BDP is rate × rtt, at least one frame. Default, and for BDPs at a round trip of zero: one BDP, at least 100 frames."),
     key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),

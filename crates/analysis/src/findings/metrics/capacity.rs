@@ -110,7 +110,7 @@ impl<'a> Following<'a> {
                 Protocol::Tcp | Protocol::Ping => Bytes::new(headers.mss()),
             };
             let use_of = CapacityUse {
-                offered_bps: headers.goodput(mean, way.overhead, flow.protocol, payload) as u64,
+                offered_bps: headers.goodput(mean, way.framing, flow.protocol, payload) as u64,
                 used_share: used(index),
                 rises: followed.rises,
                 followed: followed.followed,
@@ -131,7 +131,7 @@ impl Followed {
         Self {
             direction,
             rates,
-            payload_share: headers.goodput(unit, way.overhead, Protocol::Tcp, full) / unit.bps() as f64,
+            payload_share: headers.goodput(unit, way.framing, Protocol::Tcp, full) / unit.bps() as f64,
             span_us: micros((ROUND_TRIPS * run.path.base_rtt()).max(LEAST_SPAN)).max(1),
             looked_ns: 0,
             received: BTreeMap::new(),

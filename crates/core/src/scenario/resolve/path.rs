@@ -1,12 +1,12 @@
 //! The path's part of a cell: who gets which delay, what a queue holds, and which keys need another.
 
 use super::super::bounds::SIZE_MAX;
-use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
+use super::super::draft::{PathDraft, Split, WayDraft};
 use super::super::named::Named;
 use super::{Violations, hazards};
 use crate::cell::{
-    BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
-    PathSpec, RateTrace, WIRE_OVERHEAD,
+    BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, Framing, JitterDistribution, JitterSpec, LossSpec,
+    LossUnit, PathSpec, RateTrace,
 };
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -25,10 +25,7 @@ pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violati
     let (forward_delay, reverse_delay) = delays(draft, violations);
     let rtt = forward_delay.saturating_add(reverse_delay);
     orphans(draft, violations);
-    let overhead = match draft.rate_layer {
-        None | Some(RateLayer::Frame) => Bytes::new(0),
-        Some(RateLayer::Wire) => WIRE_OVERHEAD,
-    };
+    let framing = framing(draft);
     let unit = draft.loss_unit.unwrap_or(LossUnit::Segment);
     let mtu = mtu(draft, violations);
     let frame = Bytes::new(u64::from(mtu) + 14);
@@ -43,10 +40,11 @@ pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violati
         loss_unit: unit,
         duplicate,
         reorder,
-        bottleneck: bottleneck(way, prefix, rtt, [frame, overhead], violations),
+        bottleneck: bottleneck(way, prefix, rtt, (frame, framing), violations),
         mark: way.mark.clone().unwrap_or(LossSpec::None),
         policer: hazards::policer(way, prefix, frame, violations),
         inner_mtu: inner_mtu.clone(),
+        framing: Some(framing).filter(|framing| framing.is_more_than_overhead() && way.rate.is_some()),
         rate_trace: None,
         changes,
     };
@@ -71,6 +69,13 @@ fn trace(way: &mut WayDraft, prefix: &str, named: &Named, violations: &mut Viola
     }
     way.rate = Some(trace.mean());
     Some(trace.clone())
+}
+
+/// What each frame costs: that of the layer, with the overhead beside it.
+fn framing(draft: &PathDraft) -> Framing {
+    let layer = draft.rate_layer.unwrap_or_default();
+    let overhead = layer.overhead + draft.overhead.unwrap_or(0);
+    Framing { overhead, mpu: draft.mpu.unwrap_or(layer.mpu), ..layer }
 }
 
 fn mtu(draft: &PathDraft, violations: &mut Violations) -> u16 {
@@ -130,6 +135,8 @@ fn orphans(draft: &PathDraft, violations: &mut Violations) {
         ("jitter_reorder", draft.jitter_reorder.is_some(), no_jitter, "jitter"),
         ("loss_unit", draft.loss_unit.is_some(), no_loss, "loss"),
         ("rate_layer", draft.rate_layer.is_some(), no_rate, "rate"),
+        ("overhead", draft.overhead.is_some(), no_rate, "rate"),
+        ("mpu", draft.mpu.is_some(), no_rate, "rate"),
     ] {
         if given && without {
             violations.path(
@@ -172,7 +179,7 @@ fn bottleneck(
     way: &WayDraft,
     prefix: &str,
     rtt: Duration,
-    [frame, overhead]: [Bytes; 2],
+    (frame, framing): (Bytes, Framing),
     violations: &mut Violations,
 ) -> Option<BottleneckSpec> {
     let Some(rate) = way.rate else {
@@ -188,7 +195,7 @@ fn bottleneck(
         return None;
     };
     let burst = way.burst.unwrap_or(BURST);
-    let least = frame.get() + overhead.get();
+    let least = framing.cost(frame.get());
     if burst.get() < least {
         violations.path(
             &format!("{prefix}burst"),
@@ -205,6 +212,9 @@ fn bottleneck(
             &format!("write at least \"{}B\" or \"1p\"", frame.get()),
         );
     }
+    // What is more is the direction's framing.
+    let overhead = if framing.is_more_than_overhead() { 0 } else { framing.overhead.unsigned_abs().into() };
+    let overhead = Bytes::new(overhead);
     Some(BottleneckSpec { rate, overhead, queue, burst })
 }
 
