@@ -80,6 +80,8 @@ fn word(kind: Kind) -> &'static str {
         Kind::Sizes => "sizes",
         Kind::Application => "application",
         Kind::Writes => "list of sizes",
+        Kind::Trace => "trace",
+        Kind::Profile => "profile",
         Kind::Sysctl => "sysctl's value",
         Kind::Expectation => "comparison",
     }

@@ -40,6 +40,7 @@ pub(crate) mod way;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use known_path::{KnownPath, KnownWay, Policer};
 pub use known_run::KnownRun;
+pub(crate) use rate_over_time::asked_rate;
 
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};

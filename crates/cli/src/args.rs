@@ -35,7 +35,7 @@ pub(crate) use shape::ShapeArgs;
 use std::path::PathBuf;
 use std::time::Duration;
 pub(crate) use sweep::{Engine, SweepArgs};
-use words::{set_words, study_words};
+use words::{profile_words, set_words, study_words, trace_words};
 
 /// A laboratory for TCP and UDP throughput: is the pipe full, and if not, why not?
 #[derive(Debug, Parser)]
@@ -233,7 +233,14 @@ impl End {
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
     /// A scenario file, - for standard input, or the name of a built-in study
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present_any = ["profile", "from_tc"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Print what a named path stands for, with the sources of its numbers
+    #[arg(long, value_name = "NAME", value_parser = profile_words(), hide_possible_values = true, conflicts_with_all = ["file", "set", "only", "repeat", "quick"])]
+    pub(crate) profile: Option<String>,
+    /// Write the scenario for what `tc -s qdisc show` printed: the text itself, a file that has it, or - for standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["profile", "file", "set", "only", "repeat", "quick"])]
+    pub(crate) from_tc: Option<String>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     /// Print the plan as JSON
@@ -432,15 +439,24 @@ pub(crate) struct PcapArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExecArgs {
+    /// A named path with the command at the subscriber's end, e.g. lte; other options override it. `plan --profile NAME` shows it
+    #[arg(long, value_name = "NAME", value_parser = profile_words(), hide_possible_values = true, help_heading = PATH)]
+    pub(crate) profile: Option<String>,
     /// Base round trip, half of it in each direction, e.g. 80ms
     #[arg(long, value_name = "TIME", help_heading = PATH)]
     pub(crate) rtt: Option<String>,
     /// Bottleneck from the command to the server, e.g. 50mbit [default: no limit]
     #[arg(long, value_name = "RATE", help_heading = PATH)]
     pub(crate) rate: Option<String>,
+    /// The same over time: a built-in trace, e.g. lte-driving, or a file
+    #[arg(long, value_name = "TRACE", value_parser = trace_words(), hide_possible_values = true, conflicts_with = "rate", help_heading = PATH)]
+    pub(crate) rate_trace: Option<String>,
     /// Bottleneck from the server to the command [default: no limit]
     #[arg(long, value_name = "RATE", help_heading = PATH)]
     pub(crate) reverse_rate: Option<String>,
+    /// The same over time: a built-in trace, or a file
+    #[arg(long, value_name = "TRACE", value_parser = trace_words(), hide_possible_values = true, conflicts_with = "reverse_rate", help_heading = PATH)]
+    pub(crate) reverse_rate_trace: Option<String>,
     /// What may wait at the bottleneck, e.g. 1bdp, 256KiB, 100p [default: one BDP, at least 100 frames]
     #[arg(long, value_name = "SIZE", help_heading = PATH)]
     pub(crate) queue: Option<String>,

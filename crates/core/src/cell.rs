@@ -4,10 +4,16 @@
 //! that a backend would have to make (then two backends would choose differently).
 
 mod application;
+mod framing;
 mod hazards;
+mod rate_over_time;
+mod rate_trace;
 
 pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
+pub use framing::{Cells, Framing};
 pub use hazards::{ChangeSpec, InnerMtuSpec, Phase, Pmtud, PolicerSpec};
+pub use rate_over_time::RateOverTime;
+pub use rate_trace::{BadTrace, RateTrace, TRACE_STEPS_MAX, TraceSteps};
 
 use crate::hosts::HostsSpec;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
@@ -238,6 +244,12 @@ pub struct DirectionSpec {
     /// A link between the hosts that carries smaller packets than theirs; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner_mtu: Option<InnerMtuSpec>,
+    /// How the bottleneck counts frames, where that is more than its `overhead_bytes`; `None` = by that alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framing: Option<Framing>,
+    /// The bottleneck's rate over time, whose mean is the bottleneck's `rate`; `None` = always that rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_trace: Option<RateTrace>,
     /// What changes while the traffic runs, in the order of the scenario.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeSpec>,
@@ -261,6 +273,8 @@ impl DirectionSpec {
         mark: LossSpec::None,
         policer: None,
         inner_mtu: None,
+        framing: None,
+        rate_trace: None,
         changes: Vec::new(),
     };
 

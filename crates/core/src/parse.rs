@@ -35,13 +35,21 @@ impl ParseError {
 /// # Errors
 /// No unit, an unknown one, a part of a bit per second, zero, or more than 64 bits hold.
 pub fn rate(text: &str) -> Result<Rate, ParseError> {
-    match RATE.parse(text)? {
-        0 => Err(ParseError::new(
+    match rate_or_zero(text)? {
+        rate if rate.bps() == 0 => Err(ParseError::new(
             format!("\"{text}\": a rate must be above zero"),
             "write a rate above zero, or leave the key out for no limit",
         )),
-        bps => Ok(Rate::from_bps(bps)),
+        rate => Ok(rate),
     }
+}
+
+/// A rate as [`rate`] has it, or zero: nothing passes.
+///
+/// # Errors
+/// No unit, an unknown one, a part of a bit per second, or more than 64 bits hold.
+pub fn rate_or_zero(text: &str) -> Result<Rate, ParseError> {
+    RATE.parse(text).map(Rate::from_bps)
 }
 
 /// A size: `1448B`, `256KiB`, `6MiB`, `1GiB` (powers of two), `kB`, `MB`, `GB` (powers of ten).

@@ -12,26 +12,41 @@ mod error;
 mod expand;
 mod expect;
 mod forms;
+mod from_tc;
 mod key;
 mod layer;
+mod library;
+mod named;
+mod profiles;
 mod published;
+mod rate_layer;
 mod resolve;
 mod section;
 mod set;
 mod table;
+mod tc_words;
 mod toml;
+mod trace_models;
+mod trace_text;
 
 pub use bounds::TEXT_MAX;
 pub use error::{ScenarioError, ScenarioProblem, Style};
+pub use from_tc::{TC_TEXT_MAX, TcScenario, from_tc};
 pub use key::{Key, Kind};
+pub use library::{BuiltIn, Library, NamedText};
+pub use profiles::{PROFILES, Profile};
 pub use section::Section;
 pub use table::{KEYS, TOP};
+pub use trace_models::{TRACE_MODELS, TraceModel};
+pub use trace_text::TRACE_TEXT_MAX;
 
 use crate::plan::Plan;
 use document::Document;
 use error::SourceText;
 use expand::{Extent, expand};
 use layer::Layer;
+use named::Named;
+use std::sync::Arc;
 
 /// A scenario that has been read and checked: it always has a plan.
 #[derive(Debug, Clone)]
@@ -39,26 +54,40 @@ pub struct Scenario {
     document: Document,
     sources: Vec<SourceText>,
     set: Layer,
+    library: Arc<dyn Library>,
+    named: Named,
     plan: Plan,
     quick_plan: Plan,
 }
 
 impl Scenario {
-    /// Reads a scenario and expands it, so that every error shows before anything runs. `file_name` is for messages.
+    /// Reads a scenario that names nothing but what is built in: see [`Self::parse_with`].
+    ///
+    /// # Errors
+    /// As [`Self::parse_with`].
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
+        Self::parse_with(text, file_name, Arc::new(BuiltIn))
+    }
+
+    /// Reads a scenario and expands it, so that every error shows before anything runs. `file_name` is for messages; `library` has what
+    /// the scenario names.
     ///
     /// # Errors
     /// All that is wrong with single keys and values; where nothing is, all that is wrong with their combinations.
-    pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
+    pub fn parse_with(text: &str, file_name: &str, library: Arc<dyn Library>) -> Result<Self, ScenarioError> {
         // No place in a text that is too long is shown.
         let shown = if text.len() > TEXT_MAX { "" } else { text };
-        let sources = vec![SourceText { name: file_name.to_owned(), text: shown.to_owned() }];
+        let mut sources = vec![SourceText { name: file_name.to_owned(), text: shown.to_owned() }];
         let set = Layer::default();
         let plans = document::check_length(text).and_then(|()| document::read(text)).and_then(|document| {
-            let plans = plans(&document, &set)?;
-            Ok((document, plans))
+            let named = Named::load(&document, &set, &*library, &mut sources)?;
+            let plans = plans(&document, &set, &named)?;
+            Ok((document, named, plans))
         });
         match plans {
-            Ok((document, (plan, quick_plan))) => Ok(Self { document, sources, set, plan, quick_plan }),
+            Ok((document, named, (plan, quick_plan))) => {
+                Ok(Self { document, sources, set, library, named, plan, quick_plan })
+            }
             Err(problems) => Err(ScenarioError::new(problems, sources)),
         }
     }
@@ -77,12 +106,19 @@ impl Scenario {
                 Err(found) => problems.extend(found),
             }
         }
-        let plans = if problems.is_empty() { plans(&self.document, &set) } else { Err(problems) };
-        let (plan, quick_plan) = match plans {
-            Ok(plans) => plans,
-            Err(problems) => return Err(ScenarioError::new(problems, sources)),
+        let mut named_sources = sources.clone();
+        let found = if problems.is_empty() {
+            Named::load(&self.document, &set, &*self.library, &mut named_sources).and_then(|named| {
+                let plans = plans(&self.document, &set, &named)?;
+                Ok((named, plans))
+            })
+        } else {
+            Err(problems)
         };
-        *self = Self { document: self.document.clone(), sources, set, plan, quick_plan };
+        let (named, (plan, quick_plan)) =
+            found.map_err(|problems| ScenarioError::new(problems, named_sources))?;
+        (self.sources, self.set, self.named) = (sources, set, named);
+        (self.plan, self.quick_plan) = (plan, quick_plan);
         Ok(())
     }
 
@@ -108,11 +144,16 @@ impl Scenario {
             return Ok(());
         }
         document.is_part = true;
-        let plans = plans(&document, &self.set);
+        let plans = plans(&document, &self.set, &self.named);
         let (plan, quick_plan) =
             plans.map_err(|problems| ScenarioError::new(problems, self.sources.clone()))?;
         (self.document, self.plan, self.quick_plan) = (document, plan, quick_plan);
         Ok(())
+    }
+
+    /// The scenario's text with all that it names in its `[files]`, so that it needs no other file.
+    pub fn whole_text(&self) -> String {
+        self.named.held_in(&self.sources[0].text)
     }
 
     /// The scenario's `name`.
@@ -132,8 +173,8 @@ impl Scenario {
     }
 }
 
-fn plans(document: &Document, set: &Layer) -> Result<(Plan, Plan), Vec<ScenarioProblem>> {
-    let plan = expand(document, set, Extent::Full)?;
-    let quick_plan = expand(document, set, Extent::Quick)?;
+fn plans(document: &Document, set: &Layer, named: &Named) -> Result<(Plan, Plan), Vec<ScenarioProblem>> {
+    let plan = expand(document, set, named, Extent::Full)?;
+    let quick_plan = expand(document, set, named, Extent::Quick)?;
     Ok((plan, quick_plan))
 }

@@ -49,8 +49,14 @@ fn ground_without(path: &str) -> Scenario {
         }
         _ => GROUND[GROUND.len() - 1],
     };
-    let ground = GROUND[..GROUND.len() - 1].iter().chain([&flow]);
-    let is_ground = |text: &&&str| **text == CHANGE_AT || !text.starts_with(&format!("{path}="));
+    let profile = (path == "path.subscriber").then_some(&"path.profile=lte");
+    let ground = GROUND[..GROUND.len() - 1].iter().chain(profile).chain([&flow]);
+    // A trace stands in place of a rate.
+    let replaced = path.replace("rate_trace", "rate");
+    let is_ground = |text: &&&str| {
+        let is_its = |key: &str| text.starts_with(&format!("{key}="));
+        **text == CHANGE_AT || !(is_its(path) || is_its(&replaced))
+    };
     let ground: Vec<String> = ground.filter(is_ground).map(|text| (*text).to_owned()).collect();
     scenario.set_all(&ground).expect("the ground is sound");
     scenario

@@ -429,7 +429,7 @@ fn memory(spec: &DirectionSpec, frame: Bytes) -> usize {
     const SLACK: Duration = Duration::from_millis(100);
     let phases = spec.phases();
     let delay = phases.iter().map(|phase| phase.delay).max().unwrap_or_default();
-    let rate = phases.iter().filter_map(|phase| phase.rate).max().unwrap_or(UNLIMITED);
+    let rate = spec.rate_over_time().map_or(UNLIMITED, |rates| rates.highest());
     let queue =
         spec.bottleneck.as_ref().map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, frame).get());
     // A normal distribution goes beyond four deviations once in 30,000 packets.

@@ -77,8 +77,11 @@ pub(crate) struct CountedPacket {
 impl DatagramTable {
     /// Of the direction `spec`, in which nothing came yet.
     pub(crate) fn new(spec: &DirectionSpec) -> Self {
-        let is_steady = spec.changes.iter().all(|change| change.rate.is_none());
-        let meter = spec.bottleneck.as_ref().filter(|_| is_steady).map(BurstMeter::new);
+        let meter = spec
+            .bottleneck
+            .as_ref()
+            .filter(|_| !spec.has_changing_rate())
+            .map(|bottleneck| BurstMeter::new(bottleneck, spec.framing()));
         Self { places: HashMap::new(), flows: Vec::new(), meter, other_packets: 0, fragmented: None }
     }
 

@@ -1,6 +1,6 @@
 //! The bottleneck: a drop-tail queue in front of a token bucket, as Linux's `tbf`.
 //!
-//! A packet's departure is known when it comes, because nothing that comes later can change it, and changes of the rate are known before. What comes at one instant out of a
+//! A packet's departure is known when it comes, because nothing that comes later can change it, and the rate over time is known before. What comes at one instant out of a
 //! delay has to fit into the queue before any of it leaves (docs/adr/0011).
 
 use crate::counters::Count;
@@ -9,7 +9,7 @@ use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::packet::{Dropped, Packet, Released};
 use crate::token_bucket::TokenBucket;
-use pipefill_core::cell::{BottleneckSpec, DirectionSpec};
+use pipefill_core::cell::{BottleneckSpec, DirectionSpec, Framing};
 use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl<T> Bottleneck<T> {
     /// its packets one by one: what may leave at once does not count as queued when the next one comes.
     pub fn new(spec: &BottleneckSpec, rtt: Duration) -> Self {
         Self {
-            bucket: TokenBucket::new(spec.rate, spec.burst, spec.overhead),
+            bucket: TokenBucket::new(spec.rate, spec.burst, Framing::beside(spec.overhead)),
             limit: Limit::resolve(spec.queue, Some(spec.rate), rtt),
             queue: Fifo::new(),
             fed_by: FedBy::Device,
@@ -59,11 +59,11 @@ impl<T> Bottleneck<T> {
         self
     }
 
-    /// With the rates of the changes of `spec`, from [`Self::begin`] on.
+    /// With the framing of `spec`, and with its trace and its changes from [`Self::begin`] on.
     #[must_use]
-    pub(crate) fn with_rates(mut self, spec: &DirectionSpec) -> Self {
-        if spec.changes.iter().any(|change| change.rate.is_some()) {
-            let rates = spec.phases().into_iter().filter_map(|phase| Some((phase.from, phase.rate?)));
+    pub(crate) fn of_direction(mut self, spec: &DirectionSpec) -> Self {
+        self.bucket.set_framing(spec.framing());
+        if let Some(rates) = spec.rate_over_time().filter(|_| spec.has_changing_rate()) {
             self.bucket.change_rates(rates);
         }
         self

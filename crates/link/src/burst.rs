@@ -1,7 +1,7 @@
 //! The bursts of one flow at a bottleneck: how much comes faster than it leaves, and the queue that the flow alone would need.
 
 use crate::counters::Count;
-use pipefill_core::cell::BottleneckSpec;
+use pipefill_core::cell::{BottleneckSpec, Framing};
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct BurstMeter {
     rate: Rate,
-    overhead: u64,
+    framing: Framing,
     /// The time in which the bucket fills.
     bucket: Duration,
     /// When the bucket is full again, if nothing more comes.
@@ -20,12 +20,12 @@ pub struct BurstMeter {
 }
 
 impl BurstMeter {
-    /// Before the bottleneck `spec`, with its bucket full.
-    pub fn new(spec: &BottleneckSpec) -> Self {
+    /// Before the bottleneck `spec`, which counts frames by `framing`, with its bucket full.
+    pub fn new(spec: &BottleneckSpec, framing: Framing) -> Self {
         let none = Count::default();
         Self {
             rate: spec.rate,
-            overhead: spec.overhead.get(),
+            framing,
             bucket: spec.rate.time_to_send(spec.burst),
             full_at: Time::ZERO,
             burst: none,
@@ -39,7 +39,7 @@ impl BurstMeter {
         if self.full_at <= now {
             (self.full_at, self.burst) = (now, Count::default());
         }
-        let cost = Bytes::new(u64::from(frame) + self.overhead);
+        let cost = Bytes::new(self.framing.cost(frame.into()));
         self.full_at = self.full_at.after(self.rate.time_to_send(cost));
         self.burst += Count::one(payload);
         if self.burst.packets > self.longest.packets {
@@ -71,12 +71,13 @@ mod tests {
 
     /// 8 Gbit/s, a byte a nanosecond, with a bucket of two packets of 1,000 bytes.
     fn meter() -> BurstMeter {
-        BurstMeter::new(&BottleneckSpec {
+        let spec = BottleneckSpec {
             rate: Rate::from_bps(8_000_000_000),
             overhead: Bytes::new(0),
             queue: QueueLimit::Packets(1),
             burst: Bytes::new(2_000),
-        })
+        };
+        BurstMeter::new(&spec, Framing::default())
     }
 
     fn take(meter: &mut BurstMeter, times: impl IntoIterator<Item = u64>) {

@@ -1,8 +1,8 @@
 //! A policer: a token bucket without a queue (`net/sched/act_police.c`).
 
 use crate::token_bucket::TokenBucket;
-use pipefill_core::cell::PolicerSpec;
-use pipefill_core::units::{Bytes, Time};
+use pipefill_core::cell::{Framing, PolicerSpec};
+use pipefill_core::units::Time;
 
 /// Drops what finds no token. Over any interval of length t, at most `burst + rate × t` bytes pass.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Policer {
 impl Policer {
     /// The element for `spec`, its bucket full.
     pub fn new(spec: &PolicerSpec) -> Self {
-        Self { bucket: TokenBucket::new(spec.rate, spec.burst, Bytes::new(0)) }
+        Self { bucket: TokenBucket::new(spec.rate, spec.burst, Framing::default()) }
     }
 
     /// Whether a packet of `bytes` bytes passes at `now`; it takes its tokens.
@@ -29,7 +29,7 @@ impl Policer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::units::Rate;
+    use pipefill_core::units::{Bytes, Rate};
 
     #[test]
     fn the_burst_passes_then_the_rate_and_a_drop_takes_no_tokens() {

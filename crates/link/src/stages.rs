@@ -31,10 +31,10 @@ impl<T: IpPacket> Stages<T> {
         match &spec.bottleneck {
             None => Self::Delay(delay()),
             Some(bottleneck) if Delay::<T>::is_needed(spec) => {
-                let bottleneck = Bottleneck::new(bottleneck, rtt).fed_by(fed_by).with_rates(spec);
+                let bottleneck = Bottleneck::new(bottleneck, rtt).fed_by(fed_by).of_direction(spec);
                 Self::DelayThenBottleneck(delay(), bottleneck)
             }
-            Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt).with_rates(spec)),
+            Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt).of_direction(spec)),
         }
     }
 

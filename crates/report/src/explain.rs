@@ -126,6 +126,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
     lines.extend(section("Share of the time", &shares(cell.verdict.limited_fraction.as_ref(), style)));
     lines.extend(where_the_time_went(&cell.verdict, style));
     lines.extend(section("Each flow", &flows(cell, width)));
+    lines.extend(section("Capacity over time", &capacities(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
         lines.extend(section(
@@ -151,6 +152,37 @@ fn flows(cell: &CellResult, width: u16) -> Vec<String> {
         filled(&text, "", "  ", width.saturating_sub(4))
     };
     cell.flows.iter().map(line).collect()
+}
+
+/// What a path whose rate changes offered each flow, and how the flows used it.
+fn capacities(cell: &CellResult, width: u16) -> Vec<String> {
+    let line = |flow: &FlowResult| {
+        let capacity = flow.figures.capacity.as_ref()?;
+        let used = capacity
+            .used_share
+            .map_or_else(String::new, |share| format!("; {} of it was used", quantity::percent(share)));
+        let rises = match (capacity.rises, capacity.follow_us_p50) {
+            (0, _) => String::new(),
+            (rises, None) => {
+                format!(" The rate rose {}; the flow reached 90 % of none of these rates.", times(rises))
+            }
+            (rises, Some(after)) => format!(
+                " The rate rose {}; the flow reached 90 % of the new rate after {} of these, in {} in the median.",
+                times(rises),
+                capacity.followed,
+                quantity::duration(after)
+            ),
+        };
+        let offered = quantity::rate(capacity.offered_bps);
+        let text =
+            format!("{}: the path offered {offered} of payload on average{used}.{rises}", flow.describe());
+        Some(filled(&text, "", "  ", width.saturating_sub(4)))
+    };
+    cell.flows.iter().filter_map(line).collect()
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// What limited each stream of every flow when, in the run that the verdict is about.

@@ -17,6 +17,7 @@ mod evaluation;
 mod failure;
 #[cfg(test)]
 mod hostile_tests;
+mod library;
 mod planned;
 mod reporter;
 mod results;
@@ -34,6 +35,7 @@ pub use duration::duration_in_words;
 pub use evaluated::Evaluated;
 pub use evaluation::{evaluate, evaluate_cell, without_rows};
 pub use failure::Failure;
+pub use library::{own_profiles, profile_text, profiles_folder};
 pub use planned::PlannedScenario;
 pub use reporter::{Reporter, RunEvent, Unreported};
 pub use results::{Results, ensure_directory, result_of, results};

@@ -1,6 +1,7 @@
 //! What the user asked for: a scenario, the values that override it, and the plan that results.
 
 use crate::failure::Failure;
+use crate::library::Folder;
 use crate::studies::{self, Study};
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::{Cell, Plan, Selection, Shard};
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The file name that stands for standard input.
@@ -20,7 +22,7 @@ const STANDARD_INPUT: &str = "-";
 pub struct PlannedScenario {
     /// The built-in study, where it is one.
     pub study: Option<&'static str>,
-    /// The scenario as given.
+    /// The scenario as given, with the texts of what it names from elsewhere.
     pub text: String,
     /// The overrides.
     pub selection: Selection,
@@ -41,10 +43,10 @@ impl PlannedScenario {
         if path == Path::new(STANDARD_INPUT) {
             let text =
                 read_text(io::stdin()).map_err(Failure::file("reading", Path::new("standard input")))?;
-            return Self::read(None, text, "standard input", selection);
+            return Self::read(None, &text, "standard input", selection);
         }
         let text = File::open(path).and_then(read_text).map_err(|error| unreadable(path, error))?;
-        Self::read(None, text, &path.to_string_lossy(), selection)
+        Self::read(None, &text, &path.to_string_lossy(), selection)
     }
 
     /// A built-in study.
@@ -53,7 +55,7 @@ impl PlannedScenario {
     /// A `--set` or an `--only` that does not fit.
     pub fn study(study: Study, selection: &Selection) -> Result<Self, Failure> {
         let file_name = format!("{}.toml", study.name);
-        Self::read(Some(study.name), study.text.to_owned(), &file_name, selection)
+        Self::read(Some(study.name), study.text, &file_name, selection)
     }
 
     /// A built-in scenario as it is; its experiment keeps a copy.
@@ -62,7 +64,7 @@ impl PlannedScenario {
     /// A scenario that is wrong.
     pub fn built_in(name: &str, text: &str, set: &[String]) -> Result<Self, Failure> {
         let selection = Selection { set: set.to_vec(), ..Selection::default() };
-        Self::read(None, text.to_owned(), &format!("{name}.toml"), &selection)
+        Self::read(None, text, &format!("{name}.toml"), &selection)
     }
 
     /// One cell of an experiment that was run, under the assignments `set` besides those of the experiment. An axis that `set`
@@ -79,7 +81,7 @@ impl PlannedScenario {
         let variant = cell.axes.iter().filter(|(axis, _)| axis == "variant").map(term).collect();
         let set = experiment.stored.set.iter().chain(set).cloned().collect();
         let selection = Selection { set, only: variant, repeat: None, quick: experiment.stored.quick };
-        let mut planned = Self::read(None, text, &path.to_string_lossy(), &selection)?;
+        let mut planned = Self::read(None, &text, &path.to_string_lossy(), &selection)?;
         let is_axis = |(axis, _): &&(String, String)| {
             planned.plan.cells.iter().any(|other| other.axes.iter().any(|(name, _)| name == axis))
         };
@@ -131,34 +133,34 @@ impl PlannedScenario {
 
     fn read(
         study: Option<&'static str>,
-        text: String,
+        text: &str,
         name: &str,
         selection: &Selection,
     ) -> Result<Self, Failure> {
-        let scenario = Scenario::parse(&text, name)?;
+        let scenario = Scenario::parse_with(text, name, Arc::new(Folder::of(Path::new(name))))?;
         let selection = selection.clone().with_repeat_assigned();
         let variants = selection.variants();
         let mut part = scenario.clone();
         part.keep_variants(&variants.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let mut plan = selected(part, &selection)?;
+        let (mut plan, text) = selected(part, &selection)?;
         if !variants.is_empty() {
             // What is set need not fit the other variants; then there is no whole whose numbers the cells could have.
-            let whole = selected(scenario, &selection).ok();
+            let whole = selected(scenario, &selection).ok().map(|(whole, _)| whole);
             plan = whole.filter(|whole| ids(whole) == ids(&plan)).unwrap_or(plan);
         }
         Ok(Self { study, text, selection, plan, whole: None, records: Records::Rows })
     }
 }
 
-/// The plan of `scenario` under `selection`.
-fn selected(mut scenario: Scenario, selection: &Selection) -> Result<Plan, Failure> {
+/// The plan of `scenario` under `selection`, and the scenario's text with all that it names.
+fn selected(mut scenario: Scenario, selection: &Selection) -> Result<(Plan, String), Failure> {
     scenario.set_all(&selection.set)?;
     let mut plan = match selection.quick {
         true => scenario.quick_plan().clone(),
         false => scenario.plan().clone(),
     };
     plan.select(&selection.only)?;
-    Ok(plan)
+    Ok((plan, scenario.whole_text()))
 }
 
 fn ids(plan: &Plan) -> Vec<&str> {

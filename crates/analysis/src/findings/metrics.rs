@@ -3,6 +3,7 @@
 //! `docs/metrics.md` defines each with formula, unit, source field and pitfall; a change here is a change there. Never: a
 //! choice that depends on the backend, or a figure made up for what was not recorded (`None` instead).
 
+mod capacity;
 mod delivery;
 mod flow;
 mod instrument;
@@ -25,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use capacity::CapacityUse;
 pub use delivery::StreamGoodput;
 pub use flow::{FlowFigures, FlowMetrics};
 pub use instrument::InstrumentMetrics;
@@ -111,6 +113,7 @@ pub struct Condenser<'a> {
 pub(crate) struct FlowCondenser<'a> {
     run: KnownRun<'a>,
     rates: delivery::Following,
+    capacity: capacity::Following<'a>,
     latency: latency::Following,
     diagnosis: Diagnosing<'a>,
 }
@@ -196,6 +199,7 @@ impl<'a> FlowCondenser<'a> {
         Self {
             run,
             rates: delivery::Following::of(&run),
+            capacity: capacity::Following::of(&run),
             latency: latency::Following::of(&run),
             diagnosis: Diagnosing::of(run, thresholds),
         }
@@ -205,6 +209,7 @@ impl<'a> FlowCondenser<'a> {
     pub(crate) fn take(&mut self, row: &AnyRow) {
         if let AnyRow::Delivery(row) = row {
             self.rates.take(row);
+            self.capacity.take(row);
         }
         self.latency.take(row);
         self.diagnosis.take(row);
@@ -214,7 +219,9 @@ impl<'a> FlowCondenser<'a> {
     pub(crate) fn finish(self) -> (Rates, Vec<FlowMetrics>, Vec<FlowLedger>) {
         let rates = self.rates.rates();
         let (diagnoses, ledgers) = self.diagnosis.finish_with_flow_ledgers();
-        let flows = flow::metrics(&self.run, &rates.streams, self.latency.latencies(), diagnoses);
+        let used = |flow| diagnoses.iter().find(|diagnosis| diagnosis.flow == flow)?.figures.utilisation;
+        let capacities = self.capacity.uses(&self.run, used);
+        let flows = flow::metrics(&self.run, &rates.streams, self.latency.latencies(), capacities, diagnoses);
         (rates, flows, ledgers)
     }
 }

@@ -5,7 +5,7 @@ use crate::ground::models::headers::Headers;
 use crate::ground::models::loss::{self, AckPolicy, CubicRegion};
 use crate::ground::models::{sizing, window};
 use crate::ground::statistics::rounded;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Framing, Protocol};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ pub fn calculate(question: &Question) -> Result<Calculation, CalculationError> {
     let bdp = rate.bdp(rtt);
     let frame = Headers::USUAL.frame(Protocol::Tcp, mss);
     let counted = Bytes::new(frame.get() + overhead.get());
-    let goodput_limit = Headers::USUAL.goodput(rate, overhead, Protocol::Tcp, mss);
+    let goodput_limit = Headers::USUAL.goodput(rate, Framing::beside(overhead), Protocol::Tcp, mss);
     let window = question.window.and_then(|w| answer_window(question, w, bdp));
     let loss = question.loss.and_then(|p| answer_loss(question, p, bdp));
     let (predicted_bps, predicted_by) = narrowest(rounded(goodput_limit), window.as_ref(), loss.as_ref());

@@ -104,9 +104,10 @@ pub fn rate_of(spec: &CellSpec, direction: Direction) -> Option<f64> {
         return path_rate(spec, direction);
     }
     let udp = its().find(|flow| flow.protocol == Protocol::Udp)?;
-    let bottleneck = spec.path.way(direction).bottleneck.as_ref()?;
     let is_whole = fragments(udp.length, &spec.path).count() == 1;
-    is_whole.then(|| Headers::of(&spec.path).goodput_through(bottleneck, Protocol::Udp, udp.length))
+    let through =
+        Headers::of(&spec.path).goodput_through(spec.path.way(direction), Protocol::Udp, udp.length);
+    through.filter(|_| is_whole)
 }
 
 /// The direction of the TCP flows: forward where any goes there. `None` without one.
@@ -118,6 +119,5 @@ fn direction(spec: &CellSpec) -> Option<Direction> {
 
 fn path_rate(spec: &CellSpec, direction: Direction) -> Option<f64> {
     let headers = Headers::of(&spec.path);
-    let through = |one| headers.goodput_through(one, Protocol::Tcp, Bytes::new(headers.mss()));
-    spec.path.way(direction).bottleneck.as_ref().map(through)
+    headers.goodput_through(spec.path.way(direction), Protocol::Tcp, Bytes::new(headers.mss()))
 }

@@ -97,9 +97,11 @@ impl DatagramCounts {
     /// What came to the path as the path counts it: frames with what each costs beside its own bytes, bits per second.
     fn frames_bps(&self, path: &KnownPath, way: &KnownWay) -> Option<f64> {
         let counted = self.on_path.as_ref()?;
-        let beside = path.headers.frame(Protocol::Udp, Bytes::new(0)).get() + way.overhead.get();
-        let bytes = counted.offered_bytes.saturating_add(counted.offered_packets.saturating_mul(beside));
-        Some(self.bps(bytes) as f64)
+        let packets = counted.offered_packets.max(1);
+        let frame = path.headers.frame(Protocol::Udp, Bytes::new(counted.offered_bytes / packets)).get();
+        let rest = counted.offered_bytes % packets;
+        Some(self.bps(way.framing.cost(frame).saturating_mul(counted.offered_packets).saturating_add(rest))
+            as f64)
     }
 
     fn bps(&self, bytes: u64) -> u64 {

@@ -7,7 +7,7 @@ use crate::ground::count_at::between;
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{Direction, FlowSpec, Framing, Protocol};
 use pipefill_core::evidence::{QuotaUse, ThreadUse};
 use pipefill_core::record::{AnyRow, CpuSample, Element, StreamEnd, TcpSample, ThreadRole};
 use pipefill_core::units::Bytes;
@@ -198,19 +198,18 @@ impl<'a> History<'a> {
         self.streams.get(&stream).map_or(0.0, |through| count_at(&through.points, t_us))
     }
 
-    /// What all streams of `direction` got through in `window`, and of it those of `flow`, where each frame costs `overhead` beside its own
-    /// bytes.
+    /// What all streams of `direction` got through in `window`, and of it those of `flow`, where each frame costs what `framing` says.
     pub(crate) fn passed(
         &self,
         direction: Direction,
         flow: u32,
         window: TimeInterval,
-        overhead: Bytes,
+        framing: Framing,
     ) -> Passed {
         let (mut bytes, mut own, mut so_far) = (0.0, 0.0, 0.0);
         for through in self.streams.values().filter(|through| through.direction == direction) {
             let to = count_at(&through.points, window.to_us);
-            let wire = self.wire(through.frame, overhead);
+            let wire = self.wire(through.frame, framing);
             let passed = (to - count_at(&through.points, window.from_us)) * wire;
             bytes += passed;
             own += if through.flow == flow { passed } else { 0.0 };
@@ -251,9 +250,9 @@ impl<'a> History<'a> {
     }
 
     /// Bytes on the wire for each byte of payload.
-    fn wire(&self, (protocol, payload): (Protocol, u64), overhead: Bytes) -> f64 {
+    fn wire(&self, (protocol, payload): (Protocol, u64), framing: Framing) -> f64 {
         let frame = self.headers.frame(protocol, Bytes::new(payload)).get();
-        (frame + overhead.get()) as f64 / payload.max(1) as f64
+        framing.cost(frame) as f64 / payload.max(1) as f64
     }
 
     /// When the bottleneck's queue was last seen to have dropped, by `t_us`.

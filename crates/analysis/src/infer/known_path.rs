@@ -2,7 +2,7 @@
 
 use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
-use pipefill_core::cell::{Direction, Family, PathSpec, PolicerSpec};
+use pipefill_core::cell::{Direction, Family, Framing, PathSpec, PolicerSpec};
 use pipefill_core::record::{Fact, PathFacts, WayFacts};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
@@ -34,8 +34,8 @@ pub struct KnownWay {
     pub delay: Option<Fact<Duration>>,
     /// The bottleneck's rate, of Ethernet frames.
     pub rate: Option<Fact<Rate>>,
-    /// What each frame costs of it beside its own bytes.
-    pub overhead: Bytes,
+    /// What each frame costs of it.
+    pub framing: Framing,
     /// What its queue holds: as asked for, or the most that was seen.
     pub queue: Option<Fact<Bytes>>,
     /// Packets that it holds, where that is its bound.
@@ -61,7 +61,7 @@ impl KnownPath {
                 rate: Some(Fact::asked(
                     policer.map_or(bottleneck.rate, |policer| policer.rate.min(bottleneck.rate)),
                 )),
-                overhead: bottleneck.overhead,
+                framing: way.framing(),
                 queue: Some(Fact::asked(bottleneck.queue_bytes(path.rtt(), path.full_frame()))),
                 queue_packets: match bottleneck.queue {
                     QueueLimit::Packets(packets) => Some(packets),

@@ -111,7 +111,7 @@ impl<'a> RunFacts<'a> {
     fn path_evidence(&self, stream: AskedStream<'_>, interval: TimeInterval) -> PathEvidence {
         let direction = stream.flow.direction;
         let way = self.way(direction);
-        let passed = self.history.passed(direction, stream.flow_index, interval, way.overhead);
+        let passed = self.history.passed(direction, stream.flow_index, interval, way.framing);
         let (rate, is_cut) = match way.rate(interval) {
             // In an outage nothing passes, however large the rate is.
             Some(rate) if rate.value.bps() == 0 => (None, true),

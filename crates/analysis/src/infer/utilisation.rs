@@ -5,7 +5,7 @@ use super::way::Way;
 use crate::ground::count_at::CountAt;
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
-use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{Direction, FlowSpec, Framing, Protocol};
 use pipefill_core::record::{AnyRow, StreamEnd, StreamSummary};
 use pipefill_core::units::{Bytes, Rate};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub(crate) struct Utilisation {
     window: TimeInterval,
     rate: Rate,
     headers: Headers,
-    overhead: Bytes,
+    framing: Framing,
     streams: BTreeMap<u32, Ends>,
 }
 
@@ -56,9 +56,9 @@ impl Utilisation {
             is_its.then(|| (stream.stream, ends(flow)))
         };
         let streams = run.streams.iter().filter_map(counted).collect();
-        let Way { headers, overhead, .. } = *way;
+        let Way { headers, framing, .. } = *way;
         let rate = way.rate(window)?.value;
-        (window.length_us() > 0).then_some(Self { window, rate, headers, overhead, streams })
+        (window.length_us() > 0).then_some(Self { window, rate, headers, framing, streams })
     }
 
     /// Takes the next row of any table, in order of time.
@@ -88,7 +88,7 @@ impl Utilisation {
         let wire = |ends: &Ends| {
             let bytes = (ends.to.value_or_first() - ends.from.value_or_first()) * ends.unit as f64;
             let frame = self.headers.frame(ends.protocol, Bytes::new(ends.payload));
-            bytes * (frame.get() + self.overhead.get()) as f64 / ends.payload.max(1) as f64
+            bytes * self.framing.cost(frame.get()) as f64 / ends.payload.max(1) as f64
         };
         let bytes: f64 = self.streams.values().map(wire).sum();
         (bytes * 8e6 / self.window.length_us() as f64 / self.rate.bps().max(1) as f64).min(1.0)

@@ -1,15 +1,16 @@
 //! One direction of the path, as the diagnosis knows it: its rate, its queue and bucket, and what it dropped.
 
+use super::asked_rate;
 use super::drops::Drops;
 use super::known_run::KnownRun;
-use super::rate_over_time::RateOverTime;
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::sizing::SUPER_PACKET;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::cell::{Direction, Framing, Protocol, RateOverTime};
 use pipefill_core::record::{Fact, LossKind};
 use pipefill_core::units::{Bytes, Rate};
+use std::time::Duration;
 
 /// One direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +21,8 @@ pub(crate) struct Way {
     pub(crate) is_the_hosts: bool,
     /// What its packets carry beside payload.
     pub(crate) headers: Headers,
-    /// What each frame costs of it beside its own bytes.
-    pub(crate) overhead: Bytes,
+    /// What each frame costs of it.
+    pub(crate) framing: Framing,
     /// Depth of its token bucket, bytes.
     pub(crate) burst: u64,
     pub(crate) drops: Drops,
@@ -33,8 +34,8 @@ impl Way {
     pub(crate) fn of(run: &KnownRun<'_>, direction: Direction, thresholds: &Thresholds) -> Self {
         let known = run.path.way(direction);
         let asked = run.plan.map(|plan| plan.path.way(direction));
-        let asked_rate = asked.and_then(RateOverTime::asked).map(Fact::asked);
-        let own_rate = asked_rate.or(known.rate.map(|rate| rate.map(RateOverTime::always)));
+        let of_plan = asked.and_then(asked_rate).map(Fact::asked);
+        let own_rate = of_plan.or(known.rate.map(|rate| rate.map(RateOverTime::steady)));
         let hosts_rate = run.host_rate.filter(|_| own_rate.is_none());
         let burst = known.burst.map_or(0, |burst| burst.value.get());
         let looks_policed =
@@ -51,9 +52,9 @@ impl Way {
         };
         Self {
             is_the_hosts: hosts_rate.is_some(),
-            rate: own_rate.or(hosts_rate.map(|rate| Fact::asked(RateOverTime::always(rate)))),
+            rate: own_rate.or(hosts_rate.map(|rate| Fact::asked(RateOverTime::steady(rate)))),
             headers: run.path.headers,
-            overhead: known.overhead,
+            framing: known.framing,
             burst,
             drops: run.drops[direction.index()],
             is_policer: looks_policed
@@ -67,7 +68,8 @@ impl Way {
     /// Its rate in `interval`, the mean where it changed.
     pub(crate) fn rate(&self, interval: TimeInterval) -> Option<Fact<Rate>> {
         let Fact { value, origin } = self.rate.as_ref()?;
-        Some(Fact { value: value.mean(interval), origin: *origin })
+        let [from, to] = [interval.from_us, interval.to_us].map(Duration::from_micros);
+        Some(Fact { value: value.mean(from, to), origin: *origin })
     }
 
     /// Payload that it lets through in `interval` in segments or datagrams of `payload` bytes, bits per second.
@@ -78,7 +80,7 @@ impl Way {
         payload: u64,
     ) -> Option<f64> {
         let rate = self.rate(interval)?.value;
-        Some(self.headers.goodput(rate, self.overhead, protocol, Bytes::new(payload)))
+        Some(self.headers.goodput(rate, self.framing, protocol, Bytes::new(payload)))
     }
 
     /// What `bytes` in its queue add to a round trip in `interval`.

@@ -4,7 +4,8 @@
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, Command};
-use pipefill_core::scenario::KEYS;
+use pipefill_core::scenario::{KEYS, PROFILES, TRACE_MODELS};
+use pipefill_runs::own_profiles;
 use pipefill_runs::studies::{ALL, STUDIES};
 use std::ffi::OsStr;
 
@@ -20,6 +21,28 @@ pub(super) const fn set_words() -> Words {
 /// For `study`: the built-in studies.
 pub(super) const fn study_words() -> Words {
     Words(studies)
+}
+
+/// For `--profile`: the built-in profiles.
+pub(super) const fn profile_words() -> Words {
+    Words(profiles)
+}
+
+/// For `--rate-trace`: the built-in traces; a file's name is completed too.
+pub(super) const fn trace_words() -> Words {
+    Words(traces)
+}
+
+fn profiles() -> Vec<String> {
+    let own = own_profiles().into_iter();
+    let mut names: Vec<String> = PROFILES.iter().map(|profile| profile.name.to_owned()).chain(own).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn traces() -> Vec<String> {
+    TRACE_MODELS.iter().map(|model| model.name.to_owned()).collect()
 }
 
 fn assignments() -> Vec<String> {

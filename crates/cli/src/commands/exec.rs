@@ -11,6 +11,7 @@ use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{PathFacts, Setting};
+use pipefill_core::scenario::TraceModel;
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
@@ -199,15 +200,23 @@ fn tell(
 /// The scenario, with the options as what is set in it.
 fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     // A queue stands at each bottleneck that there is.
-    let queues: &[&str] = match (&args.rate, &args.reverse_rate) {
-        (_, None) => &["queue"],
-        (None, Some(_)) => &["reverse_queue"],
-        (Some(_), Some(_)) => &["queue", "reverse_queue"],
+    let has_rate = args.profile.is_some() || args.rate.is_some() || args.rate_trace.is_some();
+    let has_reverse_rate =
+        args.profile.is_some() || args.reverse_rate.is_some() || args.reverse_rate_trace.is_some();
+    let queues: &[&str] = match (has_rate, has_reverse_rate) {
+        (_, false) => &["queue"],
+        (false, true) => &["reverse_queue"],
+        (true, true) => &["queue", "reverse_queue"],
     };
-    let options: [PathOption<'_>; 9] = [
+    let [rate_trace, reverse_rate_trace] =
+        [&args.rate_trace, &args.reverse_rate_trace].map(|trace| trace.as_deref().map(trace_from_here));
+    let options: [PathOption<'_>; 12] = [
+        ("--profile", &args.profile, &["profile"]),
         ("--rtt", &args.rtt, &["rtt"]),
         ("--rate", &args.rate, &["rate"]),
+        ("--rate-trace", &rate_trace, &["rate_trace"]),
         ("--reverse-rate", &args.reverse_rate, &["reverse_rate"]),
+        ("--reverse-rate-trace", &reverse_rate_trace, &["reverse_rate_trace"]),
         ("--queue", &args.queue, queues),
         ("--loss", &args.loss, &["loss", "reverse_loss"]),
         ("--jitter", &args.jitter, &["jitter", "reverse_jitter"]),
@@ -219,6 +228,8 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     typed.extend(args.policer.iter().flat_map(|policer| typed_policer(policer)));
     typed.extend(args.change.iter().enumerate().flat_map(|(number, change)| typed_change(number, change)));
     let mut set = vec!["path.payload=kept".to_owned()];
+    // A download goes to the command.
+    set.extend(args.profile.is_some().then(|| "path.subscriber=sender".to_owned()));
     // What may not be marked is not.
     set.extend(args.mark.is_some().then(|| "host.tcp_ecn=1".to_owned()));
     set.extend(typed.iter().map(|(_, assignment)| assignment.clone()));
@@ -229,6 +240,13 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
         None => PlannedScenario::built_in("exec", TEXT, &set),
     };
     planned.map_err(|failure| failure.as_typed(&typed))
+}
+
+/// A trace as it is named here: a scenario's files are relative to its own folder.
+fn trace_from_here(name: &str) -> String {
+    let is_file = TraceModel::find(name).is_none() && Path::new(name).exists();
+    let file = is_file.then(|| std::path::absolute(name).ok()).flatten();
+    file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned())
 }
 
 /// A scenario always says which; without one it is the machine's, unless it is set.

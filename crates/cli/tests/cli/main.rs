@@ -20,6 +20,7 @@ mod kills;
 mod large;
 mod ledger;
 mod messages;
+mod named_paths;
 mod old_records;
 mod pcap;
 mod pcap_clock;

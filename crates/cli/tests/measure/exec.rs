@@ -36,6 +36,8 @@ pub(crate) fn tests() -> Vec<Test> {
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
         slow_test("a_file_arrives_for_an_ordinary_user", || arrives("ipv4", Some(ORDINARY))),
         slow_test("a_file_arrives_for_an_ordinary_user_over_ipv6", || arrives("ipv6", Some(ORDINARY))),
+        slow_test("a_profile_is_the_path_of_a_download", || a_download_behind_lte(None)),
+        slow_test("a_profile_is_the_path_of_an_ordinary_user", || a_download_behind_lte(Some(ORDINARY))),
         slow_test("ping_sees_the_delay", || ping_sees_the_delay("ipv4")),
         slow_test("ping_sees_the_delay_of_ipv6", || ping_sees_the_delay("ipv6")),
         slow_test("ping_sees_the_loss", ping_sees_the_loss),
@@ -126,6 +128,29 @@ fn arrives(family: &str, user: Option<u32>) -> Outcome {
     }
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(output.stdout == bytes, "{} of {FILE} bytes arrived, or others", output.stdout.len());
+    Ok(())
+}
+
+/// A megabyte at no more than the trace's highest rate, with the round trip of the profile; the uplink's bottleneck is there too.
+fn a_download_behind_lte(user: Option<u32>) -> Outcome {
+    let folder = folder_with(&["curl", "python3"])?;
+    if user.is_some() && !nix::unistd::geteuid().is_root() {
+        return Err(Skip::LabUnavailable("only root can be another user".to_owned()));
+    }
+    fs::write(folder.path("file"), vec![7; 1_000_000]).unwrap();
+    let server = "python3 -m http.server 8000 >/dev/null 2>&1";
+    let words = ["--profile", "lte", "--quiet", "--server", server, "--"];
+    let curl = ["curl", "-sf", "-o", "/dev/null", "-w", "%{size_download} %{time_connect} %{time_total}"];
+    let output = exec(&folder, &[&words[..], &curl, &["http://{server}:8000/file"]].concat(), user);
+    if user.is_some() && output.status.code() == Some(3) {
+        return Err(Skip::LabUnavailable(format!("for an ordinary user: {}", text(&output.stderr))));
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    let figures: Vec<f64> = told.split(' ').map(|figure| figure.parse().unwrap()).collect();
+    let [bytes, connected, total] = figures[..] else { panic!("{told}") };
+    // 70 ms of round trip less the jitter of the uplink; 32.2 Mbit/s at most.
+    assert!(bytes == 1e6 && connected >= 0.065 && total >= bytes * 8.0 / 32.2e6, "{told}");
     Ok(())
 }
 

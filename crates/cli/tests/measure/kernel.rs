@@ -1,6 +1,8 @@
 //! The lab held against the machine's own kernel: delay, loss, rate and window laws. Each cell of the scenario is a test.
 
 use crate::measuring::{Folder, Outcome, Test, cells, is_quiet, lab, names, report, tests_of};
+use pipefill_core::record::UdpSample;
+use pipefill_store::decode_table;
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -34,6 +36,7 @@ fn is_as_asked(only: &str) -> Outcome {
         "long" => close_to(&cell, "lost_percent", 0.0, 0.0),
         "mark" => marks_are_echoed(&Record::of(&folder)),
         "policer" => a_policer_passes_burst_and_rate(&Record::of(&folder)),
+        "trace" => a_trace_is_followed(&folder),
         "outage" => an_outage_ends(&Record::of(&folder)),
         "small-link" => icmp_lowers_the_mss(&Record::of(&folder), cell.axis("path.family")),
         "black-hole" => nothing_passes_a_black_hole(&Record::of(&folder)),
@@ -147,6 +150,27 @@ fn a_policer_passes_burst_and_rate(record: &Record) {
     println!("{passed} bytes of at most {most:.0}; {dropped} packets dropped");
     // Beside the datagrams there may be neighbour discovery.
     assert!(dropped > 0 && passed as f64 <= most + FRAME, "{passed} bytes, more than {most}");
+}
+
+/// In each second of a valid run what arrives is what the trace lets through, within 2 %.
+fn a_trace_is_followed(folder: &Folder) {
+    let runs = folder.path("lab/runs");
+    let run = runs.join(names(&runs).remove(0));
+    let start_us = Record::of(folder).0["streams"][0]["start_us"].as_u64().unwrap();
+    let rows: Vec<UdpSample> = decode_table(File::open(run.join("udp.jsonl.zst")).unwrap()).unwrap();
+    let arrived = |second: u64| {
+        let at_us = start_us + second * 1_000_000;
+        let next = rows.partition_point(|row| row.t_us < at_us);
+        let (from, to) = (&rows[next - 1], &rows[next.min(rows.len() - 1)]);
+        let share = (at_us - from.t_us) as f64 / (to.t_us - from.t_us).max(1) as f64;
+        (from.received as f64 + share * (to.received - from.received) as f64) * (MSS + 42.0)
+    };
+    for (second, mbit) in [(1, 20.0), (2, 5.0), (3, 10.0), (4, 20.0)] {
+        let (got, wanted) = (arrived(second + 1) - arrived(second), mbit * 125_000.0);
+        println!("second {second}: {got:.0} bytes of {wanted:.0}");
+        assert!(got <= 1.02 * wanted, "second {second}: {got} bytes of {wanted}");
+        assert!(got >= 0.98 * wanted, "second {second}: {got} bytes of {wanted}");
+    }
 }
 
 /// TCP times out in it, and what it sends again arrives.

@@ -77,13 +77,11 @@ impl ChangeSpec {
     }
 }
 
-/// What a direction is from an instant on.
+/// What a direction is from an instant on, beside its rate ([`DirectionSpec::rate_over_time`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
     /// When it begins, after the traffic's start.
     pub from: Duration,
-    /// Rate of the bottleneck; `None` where there is no bottleneck.
-    pub rate: Option<Rate>,
     /// Number of the change whose loss holds; `None` = the direction's own.
     pub loss_of: Option<usize>,
     /// Fixed one-way delay.
@@ -107,14 +105,8 @@ impl DirectionSpec {
     }
 
     fn phase_at(&self, from: Duration) -> Phase {
-        let mut phase = Phase {
-            from,
-            rate: self.bottleneck.as_ref().map(|bottleneck| bottleneck.rate),
-            loss_of: None,
-            delay: self.delay,
-        };
+        let mut phase = Phase { from, loss_of: None, delay: self.delay };
         for (number, change) in self.changes.iter().enumerate().filter(|(_, change)| change.holds_at(from)) {
-            phase.rate = change.rate.filter(|_| phase.rate.is_some()).or(phase.rate);
             phase.loss_of = change.loss.as_ref().map(|_| number).or(phase.loss_of);
             phase.delay = change.delay.unwrap_or(phase.delay);
         }

@@ -146,8 +146,13 @@ fn bytes_remedy(number: &str, unit: &str) -> Option<String> {
         'k' => ("KiB", "kB"),
         'm' => ("MiB", "MB"),
         'g' => ("GiB", "GB"),
+        'b' => return Some(format!("write \"{number}B\"")),
         _ => return None,
     };
+    // `print_size()` of iproute2: 1024 bytes are a Kb.
+    if unit.len() == 2 && unit.ends_with('b') {
+        return Some(format!("write \"{number}{binary}\", which tc calls {number}{unit}"));
+    }
     Some(format!("write \"{number}{binary}\" (powers of 1024) or \"{number}{decimal}\" (powers of 1000)"))
 }
 

@@ -217,16 +217,20 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// What the emulated `path` was asked for: round trip, rate, and the longest wait in its queue.
+    /// What the emulated `path` was asked for: round trip, rate, and the longest wait in its queue. Behind a trace neither of the latter two is
+    /// known: the record does not say when in the trace it was.
     pub fn asked(path: &PathSpec) -> Self {
         let micros = |time: Duration| Fact::asked(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         let way = |direction| {
             let bottleneck = path.way(direction).bottleneck.as_ref();
+            let is_steady = path.way(direction).rate_trace.is_none();
             bottleneck.map_or_else(WayFacts::default, |bottleneck| WayFacts {
-                rate_bps: Some(Fact::asked(bottleneck.rate.bps())),
-                queue_us: Some(micros(
-                    bottleneck.rate.time_to_send(bottleneck.queue_bytes(path.rtt(), path.full_frame())),
-                )),
+                rate_bps: is_steady.then(|| Fact::asked(bottleneck.rate.bps())),
+                queue_us: is_steady.then(|| {
+                    micros(
+                        bottleneck.rate.time_to_send(bottleneck.queue_bytes(path.rtt(), path.full_frame())),
+                    )
+                }),
                 queue_packets: match bottleneck.queue {
                     QueueLimit::Packets(packets) => Some(Fact::asked(packets)),
                     QueueLimit::Bytes(_) | QueueLimit::Bdp(_) => None,

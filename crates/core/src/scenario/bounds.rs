@@ -18,7 +18,7 @@ pub(super) const VALUES_MAX: usize = 1_000_000;
 /// Most rows, and most claims, of `[published]`: each is looked for among all cells.
 pub(super) const PUBLISHED_MAX: usize = 1_000;
 /// A thousand hours: sums of a few of these fit into 64 bits of nanoseconds.
-const SPAN_MAX: Duration = Duration::from_secs(3_600_000);
+pub(super) const SPAN_MAX: Duration = Duration::from_secs(3_600_000);
 /// No link is as fast.
 const RATE_MAX: Rate = Rate::from_bps(1_000_000_000_000_000);
 /// No machine has as much memory to queue packets in.
@@ -41,6 +41,13 @@ pub(super) fn duration(text: &str) -> Result<Duration, ParseError> {
 pub(super) fn rate(text: &str) -> Result<Rate, ParseError> {
     let rate = parse::rate(text)?;
     within(text, rate <= RATE_MAX, || format!("{RATE_MAX}; leave the key out for no limit"))?;
+    Ok(rate)
+}
+
+/// A rate of a trace: as [`rate`], or zero.
+pub(super) fn rate_or_zero(text: &str) -> Result<Rate, ParseError> {
+    let rate = parse::rate_or_zero(text)?;
+    within(text, rate <= RATE_MAX, || RATE_MAX.to_string())?;
     Ok(rate)
 }
 

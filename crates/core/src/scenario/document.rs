@@ -4,11 +4,13 @@ use super::bounds::{CHANGES_MAX, FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, ScenarioProblem};
 use super::key::{APP, CHANGE, Key, Kind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
+use super::named::FILES;
 use super::published::{self, PublishedTable};
 use super::section::Section;
+use super::tc_words;
 use super::toml::{Entry, entries, in_file, scalar, tables};
 use crate::parse::nearest;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use toml_edit::{Array, InlineTable, Item, TableLike, Value};
 
@@ -21,8 +23,24 @@ pub(super) struct Document {
     pub(super) variants: Vec<Variant>,
     pub(super) quick: Option<Layer>,
     pub(super) published: Option<PublishedTable>,
+    /// Texts that settings name.
+    pub(super) files: BTreeMap<String, String>,
     /// Whether variants were left out on purpose.
     pub(super) is_part: bool,
+}
+
+impl Document {
+    /// Every layer of settings.
+    pub(super) fn layers(&self) -> impl Iterator<Item = &Layer> {
+        let of_variants = self.variants.iter().flat_map(|variant| {
+            let quick = match &variant.quick {
+                VariantQuick::Overrides(layers) => layers.as_slice(),
+                VariantQuick::AsScenario | VariantQuick::LeftOut => &[],
+            };
+            quick.iter().chain([&variant.layer])
+        });
+        [&self.base].into_iter().chain(&self.quick).chain(of_variants)
+    }
 }
 
 /// One `[[variant]]`.
@@ -56,6 +74,26 @@ pub(super) fn read(text: &str) -> Result<Document, Vec<ScenarioProblem>> {
         Some(document) if reader.problems.is_empty() => Ok(document),
         _ => Err(reader.problems),
     }
+}
+
+/// Reads a profile: `title`, and keys of `[path]` with one value each. Its places are in the text `source`.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn read_profile(text: &str, source: usize) -> Result<Layer, Vec<ScenarioProblem>> {
+    let mut reader = Reader::default();
+    let mut layer = Layer::default();
+    match toml_edit::Document::parse(text) {
+        Ok(parsed) => layer = reader.profile(parsed.as_table()),
+        Err(error) => reader.problems.push(syntax_problem(&error)),
+    }
+    for value in layer.settings.iter_mut().flat_map(|setting| &mut setting.values) {
+        value.origin.source = source;
+    }
+    for problem in &mut reader.problems {
+        problem.origin.source = source;
+    }
+    if reader.problems.is_empty() { Ok(layer) } else { Err(reader.problems) }
 }
 
 /// Refuses a text that is longer than any scenario.
@@ -142,10 +180,10 @@ struct Reader {
 
 impl Reader {
     fn document(&mut self, root: &dyn TableLike) -> Option<Document> {
-        const EXTRA: [&str; 5] = ["name", "title", "variant", "quick", "published"];
+        const EXTRA: [&str; 6] = ["name", "title", "variant", "quick", "published", FILES];
         let base = self.layer(root, &EXTRA, false);
         let (mut name, mut title, mut quick, mut published) = (None, None, None, None);
-        let mut variants = Vec::new();
+        let (mut variants, mut files) = (Vec::new(), BTreeMap::new());
         for entry in entries(root) {
             match entry.name {
                 "name" => name = self.plain_name(&entry).map(|name| name.text),
@@ -153,6 +191,7 @@ impl Reader {
                 "variant" => variants = self.variants(&entry),
                 "quick" => quick = self.override_table(&entry),
                 "published" => published = published::read(&entry, &mut self.problems),
+                FILES => files = self.files(&entry),
                 _ => {}
             }
         }
@@ -163,7 +202,28 @@ impl Reader {
                 "write name = \"my-experiment\" at the top",
             );
         }
-        Some(Document { name: name?, title, base, variants, quick, published, is_part: false })
+        Some(Document { name: name?, title, base, variants, quick, published, files, is_part: false })
+    }
+
+    fn profile(&mut self, root: &dyn TableLike) -> Layer {
+        const HELP: &str = "a profile has title = \"…\" and the keys of [path], each with one value";
+        let mut layer = Layer::default();
+        for entry in entries(root) {
+            match entry.name {
+                "title" => _ = self.line(&entry),
+                "path" => self.section(&entry, Section::Path, &mut layer),
+                name => self.report(&entry.at, format!("unknown key \"{name}\" in a profile"), HELP),
+            }
+        }
+        let of_scenarios =
+            |setting: &Setting| setting.is_axis || ["profile", "subscriber"].contains(&&*setting.slot.name);
+        for setting in layer.settings.iter().filter(|setting| of_scenarios(setting)) {
+            if let Some(value) = setting.values.first() {
+                let message = format!("path.{} can't stand in a profile like this", setting.slot.name);
+                self.problems.push(ScenarioProblem::new(&value.origin, message, HELP));
+            }
+        }
+        layer
     }
 
     /// The sections in `table`; `extra` names are the caller's. In an override, `[x.flow]` sets a key in every flow.
@@ -245,7 +305,9 @@ impl Reader {
                 }
                 None => {
                     let (message, help) = unknown_key(section, entry.name);
-                    self.report(&entry.at, message, help);
+                    let of_tc =
+                        (section == Section::Path).then(|| tc_words::translated(&entry, table)).flatten();
+                    self.report(&entry.at, message, of_tc.unwrap_or(help));
                 }
             }
         }
@@ -416,8 +478,10 @@ impl Reader {
         let written = match (value, key.kind) {
             (Value::InlineTable(table), Kind::Application) => return self.application_text(table, key),
             (Value::Array(list), Kind::Writes) => joined(list),
-            _ => scalar(value)
-                .filter(|_| value.is_str() || !matches!(key.kind, Kind::Word | Kind::Application)),
+            _ => scalar(value).filter(|_| {
+                value.is_str()
+                    || !matches!(key.kind, Kind::Word | Kind::Application | Kind::Trace | Kind::Profile)
+            }),
         };
         match written {
             Some(text) if key.kind == Kind::Sysctl && value.is_bool() => {
@@ -496,6 +560,23 @@ impl Reader {
             return None;
         };
         Some(self.layer(table, &[], true))
+    }
+
+    /// `[files]`: each key is a name, each value a text.
+    fn files(&mut self, entry: &Entry<'_>) -> BTreeMap<String, String> {
+        const HELP: &str = "write [files] on a line of its own, and below it a name and a text: \"my.trace\" = \"0s 10mbit\"";
+        let Some(table) = entry.item.as_table_like() else {
+            self.report(&entry.at, format!("\"{FILES}\" must be a table of texts"), HELP);
+            return BTreeMap::new();
+        };
+        let mut files = BTreeMap::new();
+        for file in entries(table) {
+            match file.item.as_str() {
+                Some(text) => _ = files.insert(file.name.to_owned(), text.to_owned()),
+                None => self.report(&file.value_at(), format!("\"{}\" must be a text", file.name), HELP),
+            }
+        }
+        files
     }
 
     fn plain_name(&mut self, entry: &Entry<'_>) -> Option<Text> {

@@ -1,9 +1,10 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
+use super::profiles::Subscriber;
 use super::section::Section;
 use crate::cell::{
-    CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Pmtud,
-    Protocol, Writer,
+    CapturePackets, Expectation, Family, Framing, JitterDistribution, LossSpec, LossUnit, Offloads, Payload,
+    Pmtud, Protocol, Writer,
 };
 use crate::hosts::{Place, Shape};
 use crate::parse::ParseError;
@@ -48,11 +49,15 @@ impl Draft {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathDraft {
+    pub(super) profile: Option<String>,
+    pub(super) subscriber: Option<Subscriber>,
     pub(super) rtt: Option<Duration>,
     pub(super) split: Option<Split>,
     pub(super) forward_delay: Option<Duration>,
     pub(super) reverse_delay: Option<Duration>,
-    pub(super) rate_layer: Option<RateLayer>,
+    pub(super) rate_layer: Option<Framing>,
+    pub(super) overhead: Option<i32>,
+    pub(super) mpu: Option<u32>,
     pub(super) loss_unit: Option<LossUnit>,
     pub(super) jitter_distribution: Option<JitterDistribution>,
     pub(super) jitter_reorder: Option<bool>,
@@ -72,6 +77,8 @@ pub(super) struct PathDraft {
 #[derive(Debug, Clone, Default)]
 pub(super) struct WayDraft {
     pub(super) rate: Option<Rate>,
+    /// The name of a trace.
+    pub(super) rate_trace: Option<String>,
     pub(super) queue: Option<QueueLimit>,
     pub(super) burst: Option<Bytes>,
     pub(super) loss: Option<LossSpec>,
@@ -92,13 +99,6 @@ pub(super) struct ChangeDraft {
     pub(super) delays: [Option<Duration>; 2],
     pub(super) rates: [Option<Rate>; 2],
     pub(super) losses: [Option<LossSpec>; 2],
-}
-
-/// Which bytes of a frame a rate counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RateLayer {
-    Frame,
-    Wire,
 }
 
 /// How `rtt` is divided between the directions.

@@ -2,10 +2,12 @@
 
 use super::bounds::VALUES_MAX;
 use super::document::{Document, Variant, VariantQuick};
-use super::draft::Draft;
+use super::draft::{Draft, PathDraft};
 use super::error::{Origin, ScenarioProblem};
 use super::key::Slot;
 use super::layer::{Layer, Setting, Text};
+use super::named::Named;
+use super::profiles::Subscriber;
 use super::published::Written;
 use super::resolve::{self, Violation};
 use super::section::Section;
@@ -31,11 +33,16 @@ pub(super) enum Extent {
 ///
 /// # Errors
 /// Every rule that a cell breaks, each once; a published row without a cell.
-pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result<Plan, Vec<ScenarioProblem>> {
+pub(super) fn expand(
+    document: &Document,
+    set: &Layer,
+    named: &Named,
+    extent: Extent,
+) -> Result<Plan, Vec<ScenarioProblem>> {
     if let Some(problem) = too_many_keys(document, set, extent) {
         return Err(vec![problem]);
     }
-    let products = products(document, set, extent);
+    let products = products(document, set, named, extent);
     let size: usize = products.iter().fold(0, |sum, product| sum.saturating_add(product.size()));
     if size > CELLS_MAX {
         return Err(vec![too_large(&products, &TooLarge::Cells(size))]);
@@ -88,11 +95,17 @@ struct Product<'a> {
     layer: Layer,
     /// Set by `--set`; `--quick` leaves these alone.
     set: &'a Layer,
+    named: &'a Named,
     /// Whether `--quick`'s own rules hold: no `[quick]` stands in the file.
     is_quick: bool,
 }
 
-fn products<'a>(document: &'a Document, set: &'a Layer, extent: Extent) -> Vec<Product<'a>> {
+fn products<'a>(
+    document: &'a Document,
+    set: &'a Layer,
+    named: &'a Named,
+    extent: Extent,
+) -> Vec<Product<'a>> {
     let overrides = |variant: &Variant| matches!(variant.quick, VariantQuick::Overrides(_));
     let is_stated = document.quick.is_some() || document.variants.iter().any(overrides);
     let is_quick = extent == Extent::Quick && !is_stated;
@@ -103,7 +116,7 @@ fn products<'a>(document: &'a Document, set: &'a Layer, extent: Extent) -> Vec<P
         for top in [variant_layer, scenario_quick, quick, Some(set)].into_iter().flatten() {
             layer.overlay(top);
         }
-        Product { variant: variant.map(|variant| &variant.name), layer, set, is_quick }
+        Product { variant: variant.map(|variant| &variant.name), layer, set, named, is_quick }
     };
     if document.variants.is_empty() {
         return vec![product(None, None)];
@@ -150,6 +163,7 @@ impl Product<'_> {
         let flows = self.layer.flow_count();
         let mut draft = Draft::new(flows);
         let mut problems = Vec::new();
+        draft.path = self.profiled(point);
         for (setting, value) in point {
             if setting.slot.flow.is_some_and(|flow| flow >= flows) {
                 let message = format!("not every variant has a flow {}", setting.slot.flow.unwrap_or(0));
@@ -163,6 +177,23 @@ impl Product<'_> {
             self.shorten(&mut draft);
         }
         if problems.is_empty() { Ok(draft) } else { Err(problems) }
+    }
+
+    /// What the profile of a point says of the path, without what other settings say of the same.
+    fn profiled(&self, point: &[(&Setting, &Text)]) -> PathDraft {
+        let in_path = || point.iter().filter(|(setting, _)| setting.slot.section == Section::Path);
+        let of_key = |name: &str| in_path().find(|(setting, _)| setting.slot.name == name);
+        let Some((_, profile)) = of_key("profile") else { return PathDraft::default() };
+        let mut path = self.named.profile(&profile.text);
+        let mut draft = Draft::default();
+        if let Some((setting, value)) = of_key("subscriber")
+            && setting.slot.apply(setting.key, &value.text, &mut draft).is_ok()
+            && draft.path.subscriber == Some(Subscriber::Sender)
+        {
+            path = path.turned();
+        }
+        in_path().for_each(|(setting, _)| path.forget_beside(&setting.slot.name));
+        path
     }
 
     /// `--quick` where the scenario has no `[quick]`: one run, and 2 s of each flow after its warm-up. What `--set` says, and
@@ -192,6 +223,8 @@ impl Product<'_> {
             Some(&value.origin)
         };
         let origin = violation.slots.iter().find_map(chosen);
+        // What nobody wrote is the profile's.
+        let origin = origin.or_else(|| chosen(&Slot::new(Section::Path, "profile")));
         let origin = origin.or(self.variant.map(|name| &name.origin));
         ScenarioProblem::new(
             origin.unwrap_or(&in_file(0..0)),
@@ -225,7 +258,8 @@ impl Matrix {
             let problems = violations.iter().map(|violation| product.problem(violation, point));
             problems.collect::<Vec<_>>()
         };
-        let resolved = product.draft(point).and_then(|draft| resolve::cell(&draft).map_err(complain));
+        let resolve = |draft| resolve::cell(&draft, product.named).map_err(complain);
+        let resolved = product.draft(point).and_then(resolve);
         let spec = match resolved {
             Ok(spec) => spec,
             Err(problems) => {

@@ -15,6 +15,15 @@ pub(super) fn loss(text: &str) -> Result<LossSpec, ParseError> {
     match form {
         "gilbert-elliott" => gilbert_elliott(rest),
         "packets" => packets(rest).map(LossSpec::Packets),
+        // netem's own order: p, r, 1-h, 1-k.
+        "gemodel" => {
+            let shares: Vec<&str> = rest.split_ascii_whitespace().collect();
+            let named = ["p", "r", "loss_bad", "loss_good"].iter().zip(&shares);
+            let named: Vec<String> = named.map(|(name, share)| format!("{name}={share}")).collect();
+            let help = format!("write \"gilbert-elliott {}\"", named.join(" "));
+            Err(ParseError::new(format!("\"{text}\" is netem's form"), help))
+        }
+        "random" => Err(ParseError::new(format!("\"{text}\" is netem's form"), format!("write \"{rest}\""))),
         _ if text.contains('%') || text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
             let share = ratio(text)?;
             Ok(if share == Ratio::ZERO { LossSpec::None } else { LossSpec::Independent(share) })
@@ -48,6 +57,17 @@ pub(super) fn distribution(text: &str) -> Result<JitterDistribution, ParseError>
         return Err(ParseError::new(format!("\"{text}\": the quantiles must be ascending"), HELP));
     }
     Ok(JitterDistribution::Quantiles(quantiles))
+}
+
+/// Longest name of a trace or a profile, in bytes: that of a file (`PATH_MAX` of limits.h).
+const NAME_MAX: usize = 4_096;
+
+/// The name of a trace or a profile: built in, of the scenario's `[files]`, or a file's.
+pub(super) fn name(text: &str) -> Result<String, ParseError> {
+    if text.is_empty() || text.len() > NAME_MAX || text.chars().any(char::is_control) {
+        return Err(ParseError::new("this can't be a name", "write one line of text, e.g. \"lte-driving\""));
+    }
+    Ok(text.to_owned())
 }
 
 /// A sysctl below `net.`, into the host's table.

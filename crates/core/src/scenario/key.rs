@@ -35,6 +35,10 @@ pub enum Kind {
     Application,
     /// `["300B", "1200B"]`
     Writes,
+    /// `"lte-driving"`, or a file's name.
+    Trace,
+    /// `"lte"`
+    Profile,
     /// A sysctl's value, in its own form.
     Sysctl,
     /// `">= 95% of rate"`
@@ -58,6 +62,8 @@ impl Kind {
             Self::Sizes => "sizes separated by spaces, e.g. \"64B 1400B 65500B\"",
             Self::Application => "\"bulk\", or a table, e.g. { kind = \"requests\", response = \"64KiB\" }",
             Self::Writes => "a list of sizes, e.g. [\"300B\", \"1200B\"]",
+            Self::Trace => "the name of a trace or of a file, e.g. \"lte-driving\"",
+            Self::Profile => "the name of a profile, e.g. \"lte\"",
             Self::Sysctl => "the sysctl's value in its own form",
             Self::Expectation => "a comparison, e.g. \">= 95% of rate\"",
         }

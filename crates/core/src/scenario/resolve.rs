@@ -4,10 +4,13 @@ mod app;
 mod hazards;
 mod path;
 
+pub(super) use path::BURST;
+
 use super::bounds::STREAMS_MAX;
 use super::draft::{AppKind, Draft, FlowDraft, HostDraft, HostsDraft, Ways};
 use super::expect;
 use super::key::Slot;
+use super::named::Named;
 use super::section::Section;
 use crate::cell::{
     Bound, CellSpec, Direction, ExpectMetric, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec,
@@ -44,10 +47,10 @@ pub(super) struct Violation {
 ///
 /// # Errors
 /// Every rule that it breaks.
-pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Violation>> {
+pub(super) fn cell(draft: &Draft, named: &Named) -> Result<CellSpec, Vec<Violation>> {
     let mut violations = Violations::default();
     let spec = CellSpec {
-        path: path::resolve(&draft.path, &mut violations),
+        path: path::resolve(&draft.path, named, &mut violations),
         sender: host(&draft.both, &draft.sender),
         receiver: host(&draft.both, &draft.receiver),
         flows: numbered(

@@ -2,10 +2,12 @@
 
 use super::application;
 use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
-use super::draft::{RateLayer, Split, Ways};
+use super::draft::{Split, Ways};
 use super::expect;
-use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
+use super::forms::{congestion_control, count_within, distribution, loss, name, sizes, sysctl};
 use super::key::{CHANGE, Key, Kind, SYSCTL, Setter, numbered_change};
+use super::profiles::Subscriber;
+use super::rate_layer::{RATE_LAYERS, mpu, overhead};
 use super::section::Section::{self, Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
 use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Pmtud, Protocol, Writer};
 use crate::hosts::address;
@@ -45,6 +47,11 @@ const HOSTS: &[Section] = &[Host, Sender, Receiver];
 /// Every key that a section may hold, in the order of the documentation.
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
+    key!(&[Path], "profile", Profile, None, "lte", store!(Path, p => p.profile, name),
+        "A named path: see [Profiles](profiles.md). What else is given in `[path]` overrides it: a delay all delays of the profile, a rate or its trace that direction's, a change all changes."),
+    key!(&[Path], "subscriber", Word, Some("receiver"), "sender",
+        store!(Path, p => p.subscriber, |t| one_of(t, &[("receiver", Subscriber::Receiver), ("sender", Subscriber::Sender)])),
+        "Which end is the subscriber of the profile, whose downlink leads there. `pipefill exec --profile` has the command at that end."),
     key!(&[Path], "rtt", Duration, Some("0ms"), "10ms", store!(Path, p => p.rtt, duration),
         "Base round trip, without serialisation and queues. Divided as `split` says, unless a direction's delay is given."),
     key!(&[Path], "split", Word, Some("even"), "forward",
@@ -56,9 +63,15 @@ pub const KEYS: &[Key] = &[
         "One-way delay from receiver to sender. With `rtt`, the other direction gets the rest."),
     key!(&[Path], "rate", Rate, None, "1gbit", store!(Path, p => p.forward.rate, rate),
         "Bottleneck in the forward direction, counting Ethernet frames without FCS (IP + 14 bytes) as tc's tbf does; see `rate_layer`. Default: no limit."),
+    key!(&[Path], "rate_trace", Trace, None, "lte-driving", store!(Path, p => p.forward.rate_trace, name),
+        "`rate` over time, in place of it: a [trace](traces.md) that is built in, or a file relative to the scenario, in mahimahi's form or with a time and a rate on each line. `queue` counts BDPs of its mean."),
     key!(&[Path], "rate_layer", Word, Some("frame"), "wire",
-        store!(Path, p => p.rate_layer, |t| one_of(t, &[("frame", RateLayer::Frame), ("wire", RateLayer::Wire)])),
-        "What `rate` and `reverse_rate` count: `frame` = IP + 14 bytes; `wire` = 24 bytes more for each frame (preamble 8, FCS 4, gap 12), as an Ethernet link's nominal rate does."),
+        store!(Path, p => p.rate_layer, |t| one_of(t, RATE_LAYERS)),
+        "What `rate` and `reverse_rate` count: `frame` = IP + 14 bytes; `wire` = 24 bytes more for each frame (preamble 8, FCS 4, gap 12), as an Ethernet link's nominal rate does; `atm` and `ptm` = frames in cells; or one of tc-cake's words for a link, e.g. `docsis`, `pppoe-llcsnap`: see [What a rate counts](scenarios.md#what-a-rate-counts)."),
+    key!(&[Path], "overhead", Bytes, Some("0B"), "-4B", store!(Path, p => p.overhead, overhead),
+        "What each frame costs beside its IP + 14 bytes and `rate_layer`, as `overhead` of `tc stab`; it may be negative. Both directions."),
+    key!(&[Path], "mpu", Bytes, None, "64B", store!(Path, p => p.mpu, mpu),
+        "What the smallest frame costs with its overhead, as `mpu` of `tc stab`, at most 2047B. Default: that of `rate_layer`. Both directions."),
     key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
         "Most that may wait at the bottleneck (drop-tail). A BDP is rate × rtt, at least one frame. Default, and for BDPs at a round trip of zero: one BDP, at least 100 frames."),
     key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),
@@ -89,6 +102,8 @@ pub const KEYS: &[Key] = &[
         "Most that the forward delay element may hold (netem's `limit`). Default: as much as is needed, so that it never drops."),
     key!(&[Path], "reverse_rate", Rate, None, "20mbit", store!(Path, p => p.reverse.rate, rate),
         "Bottleneck in the reverse direction. Default: no limit."),
+    key!(&[Path], "reverse_rate_trace", Trace, None, "lte-static", store!(Path, p => p.reverse.rate_trace, name),
+        "As `rate_trace`, for the reverse direction."),
     key!(&[Path], "reverse_queue", Queue, None, "100p", store!(Path, p => p.reverse.queue, queue_limit),
         "As `queue`, for the reverse direction."),
     key!(&[Path], "reverse_burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.reverse.burst, bytes),
@@ -315,6 +330,11 @@ pub const TOP: &[(&str, &str)] = &[
         "quick",
         "`[quick]` or `[variant.quick]`: keys that override the others with --quick. `[[variant.quick]]` makes several sets of cells. \
          Without either, --quick runs each cell once for 2 s.",
+    ),
+    (
+        "files",
+        "`[files]`: texts by the names that the scenario gives them, such as a trace in `rate_trace`. The copy of a scenario that an experiment keeps \
+         has in it what the scenario read from elsewhere, so that it needs no other file.",
     ),
     (
         "published",

@@ -91,6 +91,8 @@ fn refuse_hazards(way: &DirectionSpec) -> Result<(), String> {
         ("mark", !way.mark.is_none()),
         ("policer", way.policer.is_some()),
         ("inner_mtu", way.inner_mtu.is_some()),
+        ("rate_layer", way.framing.is_some()),
+        ("rate_trace", way.rate_trace.is_some()),
         ("change", !way.changes.is_empty()),
     ];
     match keys.into_iter().find(|(_, is_asked)| *is_asked) {

@@ -2,7 +2,7 @@
 
 use crate::drive::{Outcome, forward, lazily, punctually};
 use crate::spec::{in_order_direction, loss, traffic};
-use pipefill_core::cell::{BottleneckSpec, ChangeSpec, DirectionSpec, PolicerSpec};
+use pipefill_core::cell::{BottleneckSpec, ChangeSpec, DirectionSpec, PolicerSpec, RateTrace, TraceSteps};
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, QueueLimit, Rate, Time};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -21,25 +21,36 @@ fn policer() -> impl Strategy<Value = PolicerSpec> {
         .prop_map(|(bps, burst)| PolicerSpec { rate: Rate::from_bps(bps), burst: Bytes::new(burst) })
 }
 
-/// Any direction that keeps order, with changes and perhaps a policer.
-fn changing() -> impl Strategy<Value = DirectionSpec> {
-    (in_order_direction(), prop::collection::vec(change(), 1..5), of(policer()))
-        .prop_map(|(spec, changes, policer)| DirectionSpec { changes, policer, ..spec })
+/// A trace whose steps are a few microseconds long.
+fn trace() -> impl Strategy<Value = RateTrace> {
+    let step = (1..300_u64, prop_oneof![Just(0), 10_000_000..10_000_000_000_u64]);
+    (prop::collection::vec(step, 1..8), any::<bool>()).prop_map(|(steps, repeats)| {
+        let mut at = vec![0];
+        at.extend(steps.iter().scan(0, |at, (lasts, _)| {
+            *at += lasts;
+            Some(*at)
+        }));
+        let period = at.pop().filter(|_| repeats);
+        let mut rates: Vec<Rate> = steps.iter().map(|(_, bps)| Rate::from_bps(*bps)).collect();
+        // Not 0 for ever.
+        *rates.last_mut().expect("a step") = Rate::from_bps(50_000_000);
+        RateTrace::new(TraceSteps { at, rates, period }).expect("a trace")
+    })
 }
 
-/// Bytes that may leave in `from..=to` after a burst, at the rates of the phases.
+/// Any direction that keeps order, with changes, perhaps a trace, and perhaps a policer.
+fn changing() -> impl Strategy<Value = DirectionSpec> {
+    (in_order_direction(), prop::collection::vec(change(), 1..5), of(trace()), of(policer())).prop_map(
+        |(spec, changes, rate_trace, policer)| DirectionSpec { changes, rate_trace, policer, ..spec },
+    )
+}
+
+/// Bytes that may leave in `from..=to` after a burst, at the rates of that time.
 fn most_bytes(spec: &DirectionSpec, bottleneck: &BottleneckSpec, from: Time, to: Time) -> u128 {
-    let phases = spec.phases();
-    let earned = (0..phases.len()).map(|number| {
-        let [begin, end] = [phases.get(number), phases.get(number + 1)]
-            .map(|phase| phase.map_or(u128::from(to.nanos()), |phase| phase.from.as_nanos()));
-        let (begin, end) = (begin.max(from.nanos().into()), end.min(to.nanos().into()));
-        let rate = phases[number].rate.map_or(0, |rate| u128::from(rate.bps()));
-        end.saturating_sub(begin) * rate
-    });
+    let rates = spec.rate_over_time().expect("it has a bottleneck");
     // A due is rounded up to the nanosecond: a packet may be paid for one later.
-    let rounding = phases.iter().filter_map(|phase| phase.rate).map(|rate| u128::from(rate.bps())).max();
-    let bits = (earned.sum::<u128>() + rounding.unwrap_or(0)).div_ceil(u128::from(NANOS_PER_SEC));
+    let rounding = u128::from(rates.highest().bps());
+    let bits = (rates.earned(from.nanos(), to.nanos()) + rounding).div_ceil(u128::from(NANOS_PER_SEC));
     u128::from(bottleneck.burst.get()) + bits.div_ceil(8)
 }
 
@@ -66,7 +77,8 @@ proptest! {
 
     #[test]
     fn the_rate_of_no_span_is_beaten(
-        changes in prop::collection::vec(change(), 1..5), bps in 10_000_000..1_000_000_000_u64, offers in traffic(),
+        changes in prop::collection::vec(change(), 0..5), rate_trace in of(trace()),
+        bps in 10_000_000..1_000_000_000_u64, offers in traffic(),
     ) {
         let bottleneck = BottleneckSpec {
             rate: Rate::from_bps(bps),
@@ -74,7 +86,8 @@ proptest! {
             queue: QueueLimit::Packets(1000),
             burst: Bytes::new(2000),
         };
-        let spec = DirectionSpec { changes, bottleneck: Some(bottleneck.clone()), ..DirectionSpec::EMPTY };
+        let bottleneck_of = Some(bottleneck.clone());
+        let spec = DirectionSpec { changes, rate_trace, bottleneck: bottleneck_of, ..DirectionSpec::EMPTY };
         let outcome = punctually(&spec, 1, &offers);
         let left = outcome.released.iter().take_while(|released| released.due < Time::MAX).count();
         for first in 0..left {

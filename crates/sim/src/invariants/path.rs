@@ -15,6 +15,8 @@ const TOKENS_PER_BYTE: u128 = 8_000_000_000;
 pub(super) struct Way {
     name: &'static str,
     bottleneck: Option<BottleneckSpec>,
+    /// What each frame costs beside its own bytes, or less.
+    overhead: i32,
     /// The one-way delay that nothing undercuts; zero where jitter or reordering may.
     delay: Duration,
     /// 10⁻⁹ bit that the bottleneck may still let through.
@@ -29,13 +31,14 @@ impl Way {
         let phases = spec.phases();
         let shortest = phases.iter().map(|phase| phase.delay).min().unwrap_or_default();
         // A bottleneck whose rate changes is held to its highest one.
-        let highest = phases.iter().filter_map(|phase| phase.rate).max();
+        let highest = spec.rate_over_time().map(|rates| rates.highest());
         let bottleneck = spec.bottleneck.clone().zip(highest);
         let bottleneck = bottleneck.map(|(bottleneck, rate)| BottleneckSpec { rate, ..bottleneck });
         let burst = spec.bottleneck.as_ref().map_or(0, |bottleneck| bottleneck.burst.get());
         Self {
             name,
             bottleneck,
+            overhead: spec.framing().overhead,
             delay: if is_fixed { shortest } else { Duration::ZERO },
             tokens: u128::from(burst) * TOKENS_PER_BYTE,
             last: Time::ZERO,
@@ -79,8 +82,9 @@ impl Way {
         let earned = u128::from(elapsed) * u128::from(bottleneck.rate.bps());
         let depth = u128::from(bottleneck.burst.get()) * TOKENS_PER_BYTE;
         self.tokens = (self.tokens + earned).min(depth);
-        let overhead = (delivered.packets - self.delivered.packets) * bottleneck.overhead.get();
-        let bytes = delivered.bytes - self.delivered.bytes + overhead;
+        // A least size and cells only add to this.
+        let overhead = (delivered.packets - self.delivered.packets).cast_signed() * i64::from(self.overhead);
+        let bytes = (delivered.bytes - self.delivered.bytes).saturating_add_signed(overhead);
         (self.last, self.delivered) = (now, delivered);
         let spent = u128::from(bytes) * TOKENS_PER_BYTE;
         let rest = self.tokens.checked_sub(spent);

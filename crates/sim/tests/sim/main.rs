@@ -9,3 +9,4 @@ mod limits;
 mod packet_sizes;
 mod rate_layer;
 mod super_packets;
+mod traces;

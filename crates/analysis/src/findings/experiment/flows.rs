@@ -92,6 +92,7 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
         goodput_bps: None,
         retransmits: None,
         lost_percent: None,
+        capacity: None,
     };
     let figures = medians(runs.iter().map(|one| &one.flow.figures)).unwrap_or(of_spec);
     let mut result = FlowResult {

@@ -1,5 +1,6 @@
 //! The figures of each flow of a run: its goodput, its losses, its round trips, and what limited it.
 
+use super::capacity::CapacityUse;
 use super::delivery::StreamGoodput;
 use crate::findings::finding::Latency;
 use crate::ground::interval::carrying;
@@ -29,6 +30,9 @@ pub struct FlowFigures {
     pub retransmits: Option<u64>,
     /// UDP: `100 × (sent − received) / sent`.
     pub lost_percent: Option<f64>,
+    /// What a path whose rate changes offered, and how it was used; left out where the rate does not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityUse>,
 }
 
 /// One flow of a run.
@@ -49,6 +53,7 @@ pub(super) fn metrics(
     run: &KnownRun<'_>,
     goodputs: &[StreamGoodput],
     mut latencies: BTreeMap<u32, Latency>,
+    mut capacities: BTreeMap<u32, CapacityUse>,
     mut diagnoses: Vec<Diagnosis>,
 ) -> Vec<FlowMetrics> {
     carrying(run.flows)
@@ -63,6 +68,7 @@ pub(super) fn metrics(
                 goodput_bps: goodput(goodputs, index),
                 retransmits: retransmits(&streams),
                 lost_percent: lost_percent(&streams),
+                capacity: capacities.remove(&index),
             };
             let diagnosis = at.map(|at| diagnoses.swap_remove(at));
             let mut latency = latencies.remove(&index).unwrap_or_default();

@@ -4,11 +4,11 @@
 //! beyond it. Counted from the first byte, the depth of both buckets would be taken off the base.
 //! Never: a rate from one size, or from whole replies alone: those cost both directions, and half of the truth is twice the time.
 
-use crate::ground::models::headers::Headers;
+use crate::ground::models::headers::{ETHERNET, Headers};
 use crate::ground::models::line::{self, Coefficient};
 use crate::ground::statistics::rounded;
 use crate::ground::weighted_values::WeightedValues;
-use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, PathSpec};
+use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Framing, PathSpec};
 use pipefill_core::record::{Manifest, PingSample};
 use pipefill_core::traffic::ping::{fragments, wire_bytes};
 use pipefill_core::units::Bytes;
@@ -179,8 +179,8 @@ struct Beyond<'a> {
 
 struct Bucket {
     depth: Bytes,
-    /// What each frame costs beside its own bytes.
-    overhead: Bytes,
+    /// What each frame costs.
+    framing: Framing,
 }
 
 impl<'a> Beyond<'a> {
@@ -201,7 +201,7 @@ impl<'a> Beyond<'a> {
         let frame = Headers::of(&spec.path).full_frame().get();
         let path = &spec.path;
         let with = |frames: u64| {
-            let bucket = || Bucket { depth: Bytes::new(frames * frame), overhead: Bytes::new(0) };
+            let bucket = || Bucket { depth: Bytes::new(frames * frame), framing: Framing::default() };
             Self { path, request: bucket(), reply: bucket() }
         };
         let longest = sizes.iter().map(|size| wire_bytes(Bytes::new(size.payload_bytes), path).get()).max();
@@ -219,8 +219,10 @@ impl<'a> Beyond<'a> {
     fn points(&self, sizes: &[PingSize]) -> Vec<(f64, f64, f64)> {
         let waiting = |payload: u64, bucket: &Bucket| {
             let payload = Bytes::new(payload);
-            let overhead = fragments(payload, self.path).count() as u64 * bucket.overhead.get();
-            (wire_bytes(payload, self.path).get() + overhead).saturating_sub(bucket.depth.get()) as f64
+            let beside = ETHERNET + u64::from(self.path.family.header());
+            let frames = fragments(payload, self.path).map(|packet| u64::from(packet) + beside);
+            let cost: u64 = frames.map(|frame| bucket.framing.cost(frame)).sum();
+            cost.saturating_sub(bucket.depth.get()) as f64
         };
         let point = |size: &PingSize| {
             let request = waiting(size.payload_bytes, &self.request);
@@ -259,11 +261,12 @@ impl<'a> Beyond<'a> {
 
 /// What passes at once: nothing of a rate's bytes where there is no rate; `None` where `pause` brings less than the bucket holds.
 fn bucket(way: &DirectionSpec, pause: Duration) -> Option<Bucket> {
-    let none = Bytes::new(0);
-    let Some(bottleneck) = &way.bottleneck else { return Some(Bucket { depth: none, overhead: none }) };
+    let Some(bottleneck) = &way.bottleneck else {
+        return Some(Bucket { depth: Bytes::new(0), framing: Framing::default() });
+    };
     let earned = u128::from(bottleneck.rate.bps()) * pause.as_nanos() / 8_000_000_000;
     let is_full = earned >= u128::from(bottleneck.burst.get());
-    is_full.then_some(Bucket { depth: bottleneck.burst, overhead: bottleneck.overhead })
+    is_full.then_some(Bucket { depth: bottleneck.burst, framing: way.framing() })
 }
 
 /// Nanoseconds a byte as bits a second; nothing where the slope can't be told from zero.

@@ -3,7 +3,7 @@
 //! A bottleneck's rate counts Ethernet frames without FCS (IP + 14 bytes), as `tc`'s tbf does, and the overhead that it states for
 //! each: with `path.rate_layer = "wire"` preamble, FCS and gap of a real wire, 24 bytes.
 
-use pipefill_core::cell::{BottleneckSpec, ETHERNET_MTU, Family, PathSpec, Protocol};
+use pipefill_core::cell::{DirectionSpec, ETHERNET_MTU, Family, Framing, PathSpec, Protocol};
 use pipefill_core::units::{Bytes, Rate};
 
 /// Ethernet header: two addresses and the type.
@@ -55,15 +55,16 @@ impl Headers {
         self.frame(Protocol::Tcp, Bytes::new(self.mss()))
     }
 
-    /// The goodput that the headers leave of `bottleneck`, with the overhead of its frames: see [`Self::goodput`].
-    pub fn goodput_through(self, bottleneck: &BottleneckSpec, protocol: Protocol, payload: Bytes) -> f64 {
-        self.goodput(bottleneck.rate, bottleneck.overhead, protocol, payload)
+    /// The goodput that the headers leave of the bottleneck of `way`, by its framing: see [`Self::goodput`]. `None` without one.
+    pub fn goodput_through(self, way: &DirectionSpec, protocol: Protocol, payload: Bytes) -> Option<f64> {
+        let rate = way.bottleneck.as_ref()?.rate;
+        Some(self.goodput(rate, way.framing(), protocol, payload))
     }
 
-    /// The goodput that the headers leave at `rate` with frames of `payload` bytes, each of which costs `overhead` beside its own bytes:
-    /// `rate × payload / (frame + overhead)`, bits/s. For UDP the datagram has to fit the MTU: a fragmented one carries more headers.
-    pub fn goodput(self, rate: Rate, overhead: Bytes, protocol: Protocol, payload: Bytes) -> f64 {
-        let counted = self.frame(protocol, payload).get() + overhead.get();
+    /// The goodput that the headers leave at `rate` with frames of `payload` bytes, each of which costs what `framing` says:
+    /// `rate × payload / cost`, bits/s. For UDP the datagram has to fit the MTU: a fragmented one carries more headers.
+    pub fn goodput(self, rate: Rate, framing: Framing, protocol: Protocol, payload: Bytes) -> f64 {
+        let counted = framing.cost(self.frame(protocol, payload).get());
         rate.bps() as f64 * payload.get() as f64 / counted as f64
     }
 }
@@ -71,7 +72,7 @@ impl Headers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::cell::WIRE_OVERHEAD;
+    use pipefill_core::cell::{BottleneckSpec, WIRE_OVERHEAD};
     use pipefill_core::units::QueueLimit;
 
     /// 1448/1514 of 1 Gbit/s: 956.4 Mbit/s. Study 2 published 0.95 Gbit/s.
@@ -94,15 +95,19 @@ mod tests {
         ] {
             let headers = Headers::of(&PathSpec { family, mtu, ..PathSpec::EMPTY });
             assert_eq!((headers.mss(), headers.full_frame().get()), (mss, u64::from(mtu) + 14));
-            let none = Bytes::new(0);
-            let got = headers.goodput(Rate::from_bps(1_000_000), none, Protocol::Tcp, Bytes::new(mss));
+            let got = headers.goodput(
+                Rate::from_bps(1_000_000),
+                Framing::default(),
+                Protocol::Tcp,
+                Bytes::new(mss),
+            );
             assert!((got - share * 1e6).abs() < 1.0, "{got}");
         }
         assert_eq!(Headers { ip: 40, mtu: 0 }.mss(), 1);
     }
 
     fn at_rate(bps: u64, protocol: Protocol, payload: u64) -> f64 {
-        Headers::USUAL.goodput(Rate::from_bps(bps), Bytes::new(0), protocol, Bytes::new(payload))
+        Headers::USUAL.goodput(Rate::from_bps(bps), Framing::default(), protocol, Bytes::new(payload))
     }
 
     /// 1448/1538: what iperf3 shows on a Gigabit Ethernet link.
@@ -115,7 +120,8 @@ mod tests {
             burst: Bytes::new(32_768),
         };
         let headers = Headers::USUAL;
-        let goodput = headers.goodput_through(&bottleneck, Protocol::Tcp, Bytes::new(headers.mss()));
+        let way = DirectionSpec { bottleneck: Some(bottleneck), ..DirectionSpec::EMPTY };
+        let goodput = headers.goodput_through(&way, Protocol::Tcp, Bytes::new(headers.mss())).unwrap();
         assert!((goodput - 941.48e6).abs() < 0.01e6, "{goodput}");
     }
 

@@ -1,11 +1,12 @@
 //! The path's part of a cell: who gets which delay, what a queue holds, and which keys need another.
 
 use super::super::bounds::SIZE_MAX;
-use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
+use super::super::draft::{PathDraft, Split, WayDraft};
+use super::super::named::Named;
 use super::{Violations, hazards};
 use crate::cell::{
-    BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
-    PathSpec, WIRE_OVERHEAD,
+    BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, Framing, JitterDistribution, JitterSpec, LossSpec,
+    LossUnit, PathSpec, RateTrace,
 };
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -13,17 +14,18 @@ use std::time::Duration;
 /// Frames that an unstated queue holds at least.
 const DEFAULT_QUEUE_FRAMES: u64 = 100;
 /// Depth of the token bucket where none is given.
-const BURST: Bytes = Bytes::new(32 << 10);
+pub(in super::super) const BURST: Bytes = Bytes::new(32 << 10);
 
 /// Resolves the path: delays, defaults of the queue, and the keys that need one another.
-pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpec {
+pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violations) -> PathSpec {
+    let mut draft = draft.clone();
+    let rate_trace = trace(&mut draft.forward, "", named, violations);
+    let reverse_trace = trace(&mut draft.reverse, "reverse_", named, violations);
+    let draft = &draft;
     let (forward_delay, reverse_delay) = delays(draft, violations);
     let rtt = forward_delay.saturating_add(reverse_delay);
     orphans(draft, violations);
-    let overhead = match draft.rate_layer {
-        None | Some(RateLayer::Frame) => Bytes::new(0),
-        Some(RateLayer::Wire) => WIRE_OVERHEAD,
-    };
+    let framing = framing(draft);
     let unit = draft.loss_unit.unwrap_or(LossUnit::Segment);
     let mtu = mtu(draft, violations);
     let frame = Bytes::new(u64::from(mtu) + 14);
@@ -38,19 +40,42 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
         loss_unit: unit,
         duplicate,
         reorder,
-        bottleneck: bottleneck(way, prefix, rtt, [frame, overhead], violations),
+        bottleneck: bottleneck(way, prefix, rtt, (frame, framing), violations),
         mark: way.mark.clone().unwrap_or(LossSpec::None),
         policer: hazards::policer(way, prefix, frame, violations),
         inner_mtu: inner_mtu.clone(),
+        framing: Some(framing).filter(|framing| framing.is_more_than_overhead() && way.rate.is_some()),
+        rate_trace: None,
         changes,
     };
+    let forward = way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes);
+    let reverse = way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes);
     PathSpec {
-        forward: way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes),
-        reverse: way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes),
+        forward: DirectionSpec { rate_trace, ..forward },
+        reverse: DirectionSpec { rate_trace: reverse_trace, ..reverse },
         payload: draft.payload.unwrap_or_default(),
         family: draft.family.unwrap_or_default(),
         mtu,
     }
+}
+
+/// The trace of a direction whose keys begin with `prefix`. Its mean becomes the direction's rate, of which queues count BDPs.
+fn trace(way: &mut WayDraft, prefix: &str, named: &Named, violations: &mut Violations) -> Option<RateTrace> {
+    let trace = named.trace(way.rate_trace.as_ref()?)?;
+    if way.rate.is_some() {
+        let message = format!("{prefix}rate is given too, and the trace is the rate over time");
+        let help = format!("leave {prefix}rate out, or {prefix}rate_trace");
+        violations.path(&format!("{prefix}rate_trace"), &message, &help);
+    }
+    way.rate = Some(trace.mean());
+    Some(trace.clone())
+}
+
+/// What each frame costs: that of the layer, with the overhead beside it.
+fn framing(draft: &PathDraft) -> Framing {
+    let layer = draft.rate_layer.unwrap_or_default();
+    let overhead = layer.overhead + draft.overhead.unwrap_or(0);
+    Framing { overhead, mpu: draft.mpu.unwrap_or(layer.mpu), ..layer }
 }
 
 fn mtu(draft: &PathDraft, violations: &mut Violations) -> u16 {
@@ -105,10 +130,13 @@ fn orphans(draft: &PathDraft, violations: &mut Violations) {
     let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
     let no_rate = draft.forward.rate.is_none() && draft.reverse.rate.is_none();
     for (name, given, without, needs) in [
+        ("subscriber", draft.subscriber.is_some(), draft.profile.is_none(), "profile"),
         ("jitter_distribution", draft.jitter_distribution.is_some(), no_jitter, "jitter"),
         ("jitter_reorder", draft.jitter_reorder.is_some(), no_jitter, "jitter"),
         ("loss_unit", draft.loss_unit.is_some(), no_loss, "loss"),
         ("rate_layer", draft.rate_layer.is_some(), no_rate, "rate"),
+        ("overhead", draft.overhead.is_some(), no_rate, "rate"),
+        ("mpu", draft.mpu.is_some(), no_rate, "rate"),
     ] {
         if given && without {
             violations.path(
@@ -151,7 +179,7 @@ fn bottleneck(
     way: &WayDraft,
     prefix: &str,
     rtt: Duration,
-    [frame, overhead]: [Bytes; 2],
+    (frame, framing): (Bytes, Framing),
     violations: &mut Violations,
 ) -> Option<BottleneckSpec> {
     let Some(rate) = way.rate else {
@@ -167,7 +195,7 @@ fn bottleneck(
         return None;
     };
     let burst = way.burst.unwrap_or(BURST);
-    let least = frame.get() + overhead.get();
+    let least = framing.cost(frame.get());
     if burst.get() < least {
         violations.path(
             &format!("{prefix}burst"),
@@ -184,6 +212,9 @@ fn bottleneck(
             &format!("write at least \"{}B\" or \"1p\"", frame.get()),
         );
     }
+    // What is more is the direction's framing.
+    let overhead = if framing.is_more_than_overhead() { 0 } else { framing.overhead.unsigned_abs().into() };
+    let overhead = Bytes::new(overhead);
     Some(BottleneckSpec { rate, overhead, queue, burst })
 }
 

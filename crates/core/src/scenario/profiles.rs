@@ -1,0 +1,81 @@
+//! Named paths: what a kind of access, or of distance, usually is. Each is a file with the source of its numbers.
+
+use super::draft::{PathDraft, WayDraft};
+use super::key::CHANGE;
+
+/// A path that is built in.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// The file: `title` and `[path]`, with sources in comments. Forward goes to the subscriber.
+    pub text: &'static str,
+}
+
+macro_rules! profile {
+    ($name:literal) => {
+        Profile { name: $name, text: include_str!(concat!("profiles/", $name, ".toml")) }
+    };
+}
+
+/// All, from the slowest access to the shortest distance.
+pub const PROFILES: &[Profile] = &[
+    profile!("adsl"),
+    profile!("vdsl"),
+    profile!("cable"),
+    profile!("fibre"),
+    profile!("wifi"),
+    profile!("lte"),
+    profile!("5g"),
+    profile!("starlink"),
+    profile!("geo"),
+    profile!("wan-eu-us"),
+    profile!("datacentre"),
+];
+
+impl Profile {
+    /// The profile called `name`.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+}
+
+/// Which end of the path is the subscriber's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Subscriber {
+    /// A profile's forward direction, to the subscriber, is that of the scenario.
+    #[default]
+    Receiver,
+    /// It is the scenario's reverse direction.
+    Sender,
+}
+
+impl PathDraft {
+    /// With each direction in the place of the other.
+    pub(super) fn turned(mut self) -> Self {
+        std::mem::swap(&mut self.forward, &mut self.reverse);
+        std::mem::swap(&mut self.forward_delay, &mut self.reverse_delay);
+        for change in &mut self.changes {
+            change.delays.reverse();
+            change.rates.reverse();
+            change.losses.reverse();
+        }
+        self
+    }
+
+    /// Forgets what the key `name` speaks of under other names: a round trip and the delays of both directions, a rate and its trace, all
+    /// changes.
+    pub(super) fn forget_beside(&mut self, name: &str) {
+        const DELAYS: [&str; 4] = ["rtt", "split", "forward_delay", "reverse_delay"];
+        let forget_rate = |way: &mut WayDraft| (way.rate, way.rate_trace) = (None, None);
+        match name {
+            _ if DELAYS.contains(&name) => {
+                (self.rtt, self.split, self.forward_delay, self.reverse_delay) = (None, None, None, None);
+            }
+            "rate" | "rate_trace" => forget_rate(&mut self.forward),
+            "reverse_rate" | "reverse_rate_trace" => forget_rate(&mut self.reverse),
+            _ if name.starts_with(CHANGE) => self.changes.clear(),
+            _ => {}
+        }
+    }
+}

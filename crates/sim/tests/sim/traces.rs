@@ -1,0 +1,94 @@
+//! A rate that follows a trace: what arrives follows it, second by second, and never exceeds it.
+
+use pipefill_core::backend::{Backend, Unwatched};
+use pipefill_core::cell::{Direction, RateOverTime};
+use pipefill_core::record::RunRecord;
+use pipefill_core::scenario::{Scenario, TRACE_MODELS};
+use pipefill_sim::Sim;
+use proptest::prelude::*;
+use std::time::Duration;
+
+/// Ethernet, IPv4, UDP beside the payload of a datagram.
+const HEADERS: f64 = 14.0 + 20.0 + 8.0;
+const PAYLOAD: f64 = 1448.0;
+/// The bucket that each path here has.
+const BURST: f64 = 4_000.0;
+
+/// A run of `seconds` of datagrams, more of them than any rate here lets through, over `trace`, a name or a text.
+fn record(trace: &str, seconds: u64) -> RunRecord {
+    let text = format!(
+        "name = \"trace\"\n[path]\nrtt = \"20ms\"\nrate_trace = \"it\"\nqueue = \"200p\"\nburst = \"4000B\"\n\
+         [run]\nrepeat = 1\n[[flow]]\nprotocol = \"udp\"\nbitrate = \"300mbit\"\nlength = \"1448B\"\nduration = \"{seconds}s\"\n\
+         [files]\nit = \"\"\"\n{trace}\"\"\"\n"
+    );
+    let text = match TRACE_MODELS.iter().find(|model| model.name == trace) {
+        Some(model) => text.replace("\"it\"", &format!("\"{}\"", model.name)),
+        None => text,
+    };
+    let scenario = Scenario::parse(&text, "trace.toml").unwrap_or_else(|error| panic!("{error}"));
+    Sim::new().run(&scenario.plan().runs()[0], &Unwatched).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Bytes of frames that had arrived `after_us` after the traffic began.
+fn arrived(record: &RunRecord, after_us: u64) -> f64 {
+    let at_us = record.manifest.streams[0].start_us + after_us;
+    let rows = record.udp.iter().take_while(|row| row.t_us <= at_us);
+    rows.last().map_or(0.0, |row| row.received as f64 * (PAYLOAD + HEADERS))
+}
+
+/// Each second's arrivals beside what the trace has for it.
+fn check(record: &RunRecord, seconds: u64) -> Result<(), TestCaseError> {
+    let rates: RateOverTime =
+        record.manifest.run.cell.spec.path.way(Direction::Forward).rate_over_time().expect("a rate");
+    for second in 1..seconds {
+        let [from, to] = [second, second + 1].map(|second| second * 1_000_000);
+        let got = arrived(record, to) - arrived(record, from);
+        let wanted = rates.earned(from * 1_000, to * 1_000) as f64 / 8e9;
+        prop_assert!(got <= wanted + BURST + 2.0 * (PAYLOAD + HEADERS), "second {second}: {got} of {wanted}");
+        prop_assert!(got >= 0.98 * wanted - 2.0 * BURST, "second {second}: {got} of {wanted}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_built_in_trace_is_followed_within_two_per_cent() {
+    for model in TRACE_MODELS {
+        let record = record(model.name, 12);
+        check(&record, 12).unwrap_or_else(|error| panic!("{}: {error}", model.name));
+    }
+}
+
+#[test]
+fn a_trace_of_mahimahi_is_followed_and_begins_again() {
+    // Two opportunities a millisecond for half a second, then one in ten.
+    let text: String = (1..=1_000_u64)
+        .flat_map(|millis| {
+            std::iter::repeat_n(millis, if millis <= 500 { 2 } else { usize::from(millis % 10 == 0) })
+        })
+        .map(|millis| format!("{millis}\n"))
+        .collect();
+    let record = record(&text, 5);
+    check(&record, 5).unwrap_or_else(|error| panic!("{error}"));
+    let length = record.manifest.run.cell.spec.path.forward.rate_trace.as_ref().map(|trace| trace.length());
+    assert_eq!(length, Some(Duration::from_secs(1)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn any_trace_is_followed(
+        steps in prop::collection::vec((50..900_u64, 0..120_u64), 1..12), repeats: bool,
+    ) {
+        let mut text = String::new();
+        let mut at = 0;
+        for (lasts, mbit) in &steps {
+            text += &format!("{at}ms {mbit}mbit\n");
+            at += lasts;
+        }
+        text += &format!("{at}ms 5mbit\n");
+        if repeats {
+            text += &format!("{}ms repeat\n", at + 100);
+        }
+        check(&record(&text, 4), 4)?;
+    }
+}
