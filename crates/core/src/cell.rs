@@ -4,9 +4,11 @@
 //! that a backend would have to make (then two backends would choose differently).
 
 mod application;
+mod aqm;
 mod hazards;
 
 pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
+pub use aqm::{AqmSpec, CodelSpec, Dualpi2Spec, FqCodelSpec, PieSpec, RedSpec};
 pub use hazards::{ChangeSpec, InnerMtuSpec, Phase, Pmtud, PolicerSpec};
 
 use crate::hosts::HostsSpec;
@@ -229,6 +231,9 @@ pub struct DirectionSpec {
     pub reorder: Ratio,
     /// Bottleneck; `None` = no limit.
     pub bottleneck: Option<BottleneckSpec>,
+    /// How the bottleneck's queue is managed; `None` = drop-tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmSpec>,
     /// CE marks by chance; only packets that may be marked are counted and drawn for.
     #[serde(default = "no_mark", skip_serializing_if = "LossSpec::is_none")]
     pub mark: LossSpec,
@@ -258,6 +263,7 @@ impl DirectionSpec {
         duplicate: Ratio::ZERO,
         reorder: Ratio::ZERO,
         bottleneck: None,
+        aqm: None,
         mark: LossSpec::None,
         policer: None,
         inner_mtu: None,

@@ -4,10 +4,12 @@ use pipefill_core::cell::CellSpec;
 use pipefill_core::scenario::{KEYS, Key, Scenario, Section};
 
 /// What other keys need in order to mean something.
-const GROUND: [&str; 13] = [
+const GROUND: [&str; 15] = [
     "path.rtt=10ms",
     "path.rate=100mbit",
     "path.reverse_rate=100mbit",
+    "path.aqm=codel",
+    "path.reverse_aqm=codel",
     "path.jitter=1ms",
     "path.loss=1%",
     "path.policer.rate=50mbit",
@@ -50,7 +52,11 @@ fn ground_without(path: &str) -> Scenario {
         _ => GROUND[GROUND.len() - 1],
     };
     let ground = GROUND[..GROUND.len() - 1].iter().chain([&flow]);
-    let is_ground = |text: &&&str| **text == CHANGE_AT || !text.starts_with(&format!("{path}="));
+    // A queue is managed where a rate makes one.
+    let aqm_of_it = path.replace("rate", "aqm=");
+    let is_ground = |text: &&&str| {
+        **text == CHANGE_AT || !(text.starts_with(&format!("{path}=")) || text.starts_with(&aqm_of_it))
+    };
     let ground: Vec<String> = ground.filter(is_ground).map(|text| (*text).to_owned()).collect();
     scenario.set_all(&ground).expect("the ground is sound");
     scenario

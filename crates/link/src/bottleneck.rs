@@ -62,10 +62,7 @@ impl<T> Bottleneck<T> {
     /// With the rates of the changes of `spec`, from [`Self::begin`] on.
     #[must_use]
     pub(crate) fn with_rates(mut self, spec: &DirectionSpec) -> Self {
-        if spec.changes.iter().any(|change| change.rate.is_some()) {
-            let rates = spec.phases().into_iter().filter_map(|phase| Some((phase.from, phase.rate?)));
-            self.bucket.change_rates(rates);
-        }
+        self.bucket.follow(spec);
         self
     }
 

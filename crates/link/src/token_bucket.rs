@@ -4,6 +4,7 @@
 //! 10⁻⁹ bit, so that a rate of n bit/s brings exactly n tokens a nanosecond and nothing is ever rounded but an instant, up.
 //! Never: a float.
 
+use pipefill_core::cell::DirectionSpec;
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, Rate, Time};
 use std::time::Duration;
 
@@ -35,6 +36,14 @@ impl TokenBucket {
         let spans = spans.map(|(from, rate)| (from, rate.bps())).collect();
         self.rates = Some(Box::new(ChangingRate { first: self.rate, spans, begin: None }));
         self.rate = 0;
+    }
+
+    /// With the rates of the changes of `spec`, where it has any.
+    pub(crate) fn follow(&mut self, spec: &DirectionSpec) {
+        if spec.changes.iter().any(|change| change.rate.is_some()) {
+            let rates = spec.phases().into_iter().filter_map(|phase| Some((phase.from, phase.rate?)));
+            self.change_rates(rates);
+        }
     }
 
     /// Spans of [`Self::change_rates`] count from `now`.

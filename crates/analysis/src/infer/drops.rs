@@ -11,6 +11,7 @@ pub(crate) struct Drops {
     pub(crate) exceeds_mtu: Option<u64>,
     /// Absent where the path has no policer.
     pub(crate) policed: Option<u64>,
+    /// Where the queue has a discipline, what that dropped too.
     pub(crate) queue: Option<u64>,
     pub(crate) delay_limit: Option<u64>,
     pub(crate) exceeds_burst: Option<u64>,
@@ -39,7 +40,8 @@ impl Drops {
             random: dropped(DropReason::RandomLoss),
             exceeds_mtu: dropped(DropReason::ExceedsMtu),
             policed: dropped(DropReason::Policed),
-            queue: dropped(DropReason::QueueFull),
+            queue: dropped(DropReason::QueueFull)
+                .map(|full| full.saturating_add(dropped(DropReason::Aqm).unwrap_or(0))),
             delay_limit: dropped(DropReason::DelayLimit),
             exceeds_burst: dropped(DropReason::ExceedsBurst),
             offered: None,

@@ -199,16 +199,19 @@ fn tell(
 /// The scenario, with the options as what is set in it.
 fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     // A queue stands at each bottleneck that there is.
-    let queues: &[&str] = match (&args.rate, &args.reverse_rate) {
-        (_, None) => &["queue"],
-        (None, Some(_)) => &["reverse_queue"],
-        (Some(_), Some(_)) => &["queue", "reverse_queue"],
+    let [queues, aqms, ecns]: [&[&str]; 3] = match (&args.rate, &args.reverse_rate) {
+        (_, None) => [&["queue"], &["aqm"], &["ecn"]],
+        (None, Some(_)) => [&["reverse_queue"], &["reverse_aqm"], &["reverse_ecn"]],
+        (Some(_), Some(_)) => [&["queue", "reverse_queue"], &["aqm", "reverse_aqm"], &["ecn", "reverse_ecn"]],
     };
-    let options: [PathOption<'_>; 9] = [
+    let ecn = args.ecn.then(|| "true".to_owned());
+    let options: [PathOption<'_>; 11] = [
         ("--rtt", &args.rtt, &["rtt"]),
         ("--rate", &args.rate, &["rate"]),
         ("--reverse-rate", &args.reverse_rate, &["reverse_rate"]),
         ("--queue", &args.queue, queues),
+        ("--aqm", &args.aqm, aqms),
+        ("--ecn", &ecn, ecns),
         ("--loss", &args.loss, &["loss", "reverse_loss"]),
         ("--jitter", &args.jitter, &["jitter", "reverse_jitter"]),
         ("--mark", &args.mark, &["mark", "reverse_mark"]),
@@ -220,7 +223,7 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     typed.extend(args.change.iter().enumerate().flat_map(|(number, change)| typed_change(number, change)));
     let mut set = vec!["path.payload=kept".to_owned()];
     // What may not be marked is not.
-    set.extend(args.mark.is_some().then(|| "host.tcp_ecn=1".to_owned()));
+    set.extend((args.mark.is_some() || args.ecn).then(|| "host.tcp_ecn=1".to_owned()));
     set.extend(typed.iter().map(|(_, assignment)| assignment.clone()));
     set.extend(args.set.iter().cloned());
     set.extend(args.capture.then(|| "run.capture=true".to_owned()));
@@ -282,6 +285,8 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         let lost = count("dropped_random_loss_packets");
         let queue = count("dropped_queue_full_packets");
         let others: String = [
+            ("dropped_aqm_packets", "dropped by the AQM"),
+            ("marked_aqm_packets", "marked by the AQM"),
             ("marked_random_packets", "marked"),
             ("dropped_policed_packets", "dropped by the policer"),
             ("dropped_exceeds_mtu_packets", "too large for the inner link"),

@@ -1,5 +1,6 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
+use super::aqm::AqmDraft;
 use super::section::Section;
 use crate::cell::{
     CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Pmtud,
@@ -73,6 +74,8 @@ pub(super) struct PathDraft {
 pub(super) struct WayDraft {
     pub(super) rate: Option<Rate>,
     pub(super) queue: Option<QueueLimit>,
+    pub(super) aqm: Option<AqmDraft>,
+    pub(super) ecn: Option<bool>,
     pub(super) burst: Option<Bytes>,
     pub(super) loss: Option<LossSpec>,
     pub(super) jitter: Option<Duration>,

@@ -2,7 +2,7 @@
 
 use super::super::bounds::SIZE_MAX;
 use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
-use super::{Violations, hazards};
+use super::{Violations, aqm, hazards};
 use crate::cell::{
     BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
     PathSpec, WIRE_OVERHEAD,
@@ -30,19 +30,24 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
     let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
     let inner_mtu = hazards::inner_mtu(draft, mtu, violations);
     let [forward_changes, reverse_changes] = hazards::changes(draft, violations);
-    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder, changes| DirectionSpec {
-        delay,
-        jitter: jitter(draft, way),
-        delay_limit: delay_limit(way, prefix, rtt, frame, violations),
-        loss: way.loss.clone().unwrap_or(LossSpec::None),
-        loss_unit: unit,
-        duplicate,
-        reorder,
-        bottleneck: bottleneck(way, prefix, rtt, [frame, overhead], violations),
-        mark: way.mark.clone().unwrap_or(LossSpec::None),
-        policer: hazards::policer(way, prefix, frame, violations),
-        inner_mtu: inner_mtu.clone(),
-        changes,
+    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder, changes| {
+        let bottleneck = bottleneck(way, prefix, rtt, [frame, overhead], violations);
+        let queue = bottleneck.as_ref().map(|bottleneck| bottleneck.queue);
+        DirectionSpec {
+            aqm: aqm::resolve(way, prefix, queue, frame, violations),
+            delay,
+            jitter: jitter(draft, way),
+            delay_limit: delay_limit(way, prefix, rtt, frame, violations),
+            loss: way.loss.clone().unwrap_or(LossSpec::None),
+            loss_unit: unit,
+            duplicate,
+            reorder,
+            bottleneck,
+            mark: way.mark.clone().unwrap_or(LossSpec::None),
+            policer: hazards::policer(way, prefix, frame, violations),
+            inner_mtu: inner_mtu.clone(),
+            changes,
+        }
     };
     PathSpec {
         forward: way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes),
@@ -175,8 +180,10 @@ fn bottleneck(
             &format!("write at least \"{least}B\", e.g. \"32KiB\""),
         );
     }
-    let queue =
-        way.queue.map_or_else(|| default_queue(rate, rtt, frame), |queue| in_bytes(queue, rate, rtt, frame));
+    let queue = way
+        .queue
+        .or_else(|| aqm::default_queue(way))
+        .map_or_else(|| default_queue(rate, rtt, frame), |queue| in_bytes(queue, rate, rtt, frame));
     if matches!(queue, QueueLimit::Bytes(bytes) if bytes < frame) {
         violations.path(
             &format!("{prefix}queue"),
