@@ -19,8 +19,6 @@ pub struct AqmCounts {
     /// Sojourn times of packets that left, nanoseconds, to three significant figures.
     sojourns: Histogram<u64>,
     flow_queues: Option<FlowQueues>,
-    /// Sojourn time of the packet that left last.
-    latest: Option<Duration>,
 }
 
 impl AqmCounts {
@@ -29,12 +27,11 @@ impl AqmCounts {
         let sojourns = Histogram::new_with_bounds(1, LONGEST_NS, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
         let flow_queues = matches!(spec, AqmSpec::FqCodel(_)).then(FlowQueues::default);
-        Self { kind: spec.name(), sojourns, flow_queues, latest: None }
+        Self { kind: spec.name(), sojourns, flow_queues }
     }
 
     /// A packet leaves after `sojourn`.
     pub(crate) fn leaves(&mut self, sojourn: Duration) {
-        self.latest = Some(sojourn);
         self.sojourns.saturating_record(u64::try_from(sojourn.as_nanos()).unwrap_or(u64::MAX).max(1));
     }
 

@@ -3,6 +3,7 @@
 use super::Case;
 use crate::findings::finding::{Advice, Goal};
 use crate::findings::proposal::{Change, Reason, Setting, Target};
+use pipefill_core::cell::Protocol;
 use pipefill_core::limit::LimitedBy;
 
 /// CUBIC gives up 0.3 of its window, so that a queue of 0.43 BDP never runs empty (RFC 9438, 4.6).
@@ -24,7 +25,9 @@ impl Case<'_> {
         };
         let of_bdp = |share: f64| (idle_us as f64 * share) as u64;
         let mut advice = Vec::new();
-        if !self.judged.path.way(bloat.direction).has_aqm {
+        // What a flow that answers to nothing sends waits behind itself.
+        let answers = self.judged.flow.protocol == Protocol::Tcp;
+        if answers && !self.judged.path.way(bloat.direction).has_aqm {
             let change = Change {
                 target: Target::Bottleneck,
                 setting: Setting::FqCodel,
