@@ -323,6 +323,31 @@ pub(crate) mod tests {
         out.head[ETHERNET + 33]
     }
 
+    /// A flow is protocol, addresses and ports; later fragments have no ports, so that the first ones count without theirs too.
+    #[test]
+    fn packets_of_one_flow_have_one_hash_and_those_of_others_another() {
+        let of = |change: &dyn Fn(&mut [u8])| {
+            let mut head = super_packet(MSS).head;
+            change(&mut head);
+            let received = Received {
+                realtime_ns: 0,
+                is_outgoing: false,
+                len: HEADERS as u32,
+                vnet: [0; VNET_LEN],
+                packet: Packet::Head(&head[..HEADERS]),
+            };
+            Frame::new(received).flow()
+        };
+        let plain = of(&|_| {});
+        assert_eq!(of(&|head| head[ETHERNET + 4] ^= 1), plain, "the identification is no part of it");
+        assert_eq!(of(&|head| head[ETHERNET + 24] ^= 1), plain, "nor is the sequence number");
+        for at in [ETHERNET + 9, ETHERNET + 12, ETHERNET + 19, ETHERNET + 20, ETHERNET + 23] {
+            assert_ne!(of(&|head| head[at] ^= 1), plain, "{at}");
+        }
+        let fragment = |port: u8| of(&move |head| (head[ETHERNET + 6], head[ETHERNET + 20]) = (0x20, port));
+        assert_eq!(fragment(1), fragment(2));
+    }
+
     #[test]
     fn a_plain_packet_is_one_segment_and_leaves_as_it_came() {
         let head = [7_u8; 60];

@@ -222,9 +222,9 @@ fn rate(bps: f64) -> String {
 mod tests {
     use super::{of_path, outcome};
     use pipefill_analysis::findings::experiment::CellResult;
-    use pipefill_analysis::findings::finding::Advice;
+    use pipefill_analysis::findings::finding::{Advice, Goal};
     use pipefill_analysis::findings::fix::Round;
-    use pipefill_analysis::findings::paired_runs::Comparison;
+    use pipefill_analysis::findings::paired_runs::{Comparison, RttComparison};
 
     fn told(pairs: &[(u64, u64)]) -> String {
         let advice = Advice {
@@ -237,6 +237,22 @@ mod tests {
         };
         let round = Round::of(Vec::new(), advice, &CellResult::default(), &CellResult::default());
         outcome(&Comparison::of(pairs, pairs.len()).unwrap(), &round)
+    }
+
+    #[test]
+    fn a_shorter_round_trip_is_told_with_what_it_costs() {
+        let advice = Advice { goal: Goal::Latency, predicted_rtt_us: Some(25_000), ..Advice::default() };
+        let nothing = CellResult::default();
+        let rtts = vec![(142_000, 23_000), (143_000, 23_500), (141_000, 22_500)];
+        let round = Round {
+            loaded_rtt: RttComparison::of(rtts),
+            kept: true,
+            ..Round::of(Vec::new(), advice, &nothing, &nothing)
+        };
+        let goodput = Comparison::of(&[(47_800_000, 47_500_000); 3], 3).unwrap();
+        let text = outcome(&goodput, &round);
+        assert!(text.starts_with("Helped: 119 ms less (95 % interval"), "{text}");
+        assert!(text.ends_with("3 pairs); goodput -0.6 %."), "{text}");
     }
 
     #[test]

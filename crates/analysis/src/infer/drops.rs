@@ -79,6 +79,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_an_aqm_dropped_was_dropped_by_the_queue() {
+        let counted = DatagramSample {
+            offered_packets: 100,
+            dropped_queue_full_packets: 2,
+            dropped_aqm_packets: 3,
+            ..DatagramSample::default()
+        };
+        let drops = Drops::of_datagrams(&counted);
+        assert_eq!((drops.queue, drops.share()), (Some(5), Some(0.05)));
+    }
+
+    #[test]
     fn what_a_policer_or_an_inner_link_dropped_was_dropped_by_the_path() {
         let drops = Drops { random: Some(1), queue: Some(2), offered: Some(100), ..Drops::default() };
         assert_eq!(drops.by_the_path(), Some(3));

@@ -10,7 +10,7 @@ use pipefill_capture::write::file_name;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{PathFacts, Setting};
+use pipefill_core::record::{AqmSummary, PathFacts, Setting};
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
@@ -299,6 +299,8 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
             let [p99, worst] = [late.p99_ns, late.max_ns].map(|ns| ns as f64 / 1e6);
             format!(", 99 % of them at most {p99:.2} ms late, the worst {worst:.2} ms")
         });
+        let aqm =
+            carried.aqm.iter().find(|aqm| aqm.direction == *direction).map_or_else(String::new, aqm_words);
         let name = direction.as_str();
         let rate = is_alone.then(|| {
             let bits = count("offered_bytes").saturating_mul(8) as f64;
@@ -306,7 +308,7 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         });
         let rate = rate.unwrap_or_default();
         format!(
-            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{others}{late}",
+            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{others}{aqm}{late}",
             count("offered_packets")
         )
     });
@@ -317,6 +319,16 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
             "{text}. It had no room for {drops} packets of its own: these losses are the instrument's"
         ),
     }
+}
+
+/// How long packets waited in a queue with a discipline.
+fn aqm_words(aqm: &AqmSummary) -> String {
+    let sojourns = [aqm.sojourn_us_p50, aqm.sojourn_us_p95, aqm.sojourn_us_p99];
+    let [p50, p95, p99] = sojourns.map(|us| us.unwrap_or(0) as f64 / 1e3);
+    format!(
+        ", {p50:.2} ms in {} in the median, {p95:.2} ms at the 95th and {p99:.2} ms at the 99th percentile",
+        aqm.kind
+    )
 }
 
 /// Where a host's capture is, and whether it is whole.
