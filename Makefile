@@ -33,6 +33,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
 	@scripts/need.sh tshark tcptrace || true # the bench says that it goes without them
 	@status=0; \
+	cargo bench -p pipefill-link --bench fq_codel || status=1; \
 	cargo bench -p pipefill-sim --bench speed || status=1; \
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \

@@ -79,6 +79,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Buffers => "buffers",
         Kind::Sizes => "sizes",
         Kind::Application => "application",
+        Kind::Aqm => "discipline",
         Kind::Writes => "list of sizes",
         Kind::Trace => "trace",
         Kind::Profile => "profile",

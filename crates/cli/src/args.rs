@@ -466,6 +466,12 @@ pub(crate) struct ExecArgs {
     /// Spread of the delay in each direction, e.g. 2ms
     #[arg(long, value_name = "TIME", help_heading = PATH)]
     pub(crate) jitter: Option<String>,
+    /// How the queue is managed: droptail, drophead, codel, fq_codel, pie, red or dualpi2, e.g. fq_codel or "codel target=5ms" [default: droptail]
+    #[arg(long, value_name = "AQM", help_heading = PATH)]
+    pub(crate) aqm: Option<String>,
+    /// The AQM marks packets in place of dropping them where they may be marked; both hosts ask for ECN (tcp_ecn = 1)
+    #[arg(long, requires = "aqm", help_heading = PATH)]
+    pub(crate) ecn: bool,
     /// Mark this share of the packets CE in each direction, e.g. 1%; both hosts ask for ECN (tcp_ecn = 1)
     #[arg(long, value_name = "SHARE", help_heading = PATH)]
     pub(crate) mark: Option<String>,

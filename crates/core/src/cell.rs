@@ -4,12 +4,14 @@
 //! that a backend would have to make (then two backends would choose differently).
 
 mod application;
+mod aqm;
 mod framing;
 mod hazards;
 mod rate_over_time;
 mod rate_trace;
 
 pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
+pub use aqm::{AqmSpec, CodelSpec, Dualpi2Spec, FqCodelSpec, PieSpec, RedSpec};
 pub use framing::{Cells, Framing};
 pub use hazards::{ChangeSpec, InnerMtuSpec, Phase, Pmtud, PolicerSpec};
 pub use rate_over_time::RateOverTime;
@@ -235,6 +237,9 @@ pub struct DirectionSpec {
     pub reorder: Ratio,
     /// Bottleneck; `None` = no limit.
     pub bottleneck: Option<BottleneckSpec>,
+    /// How the bottleneck's queue is managed; `None` = drop-tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmSpec>,
     /// CE marks by chance; only packets that may be marked are counted and drawn for.
     #[serde(default = "no_mark", skip_serializing_if = "LossSpec::is_none")]
     pub mark: LossSpec,
@@ -270,6 +275,7 @@ impl DirectionSpec {
         duplicate: Ratio::ZERO,
         reorder: Ratio::ZERO,
         bottleneck: None,
+        aqm: None,
         mark: LossSpec::None,
         policer: None,
         inner_mtu: None,

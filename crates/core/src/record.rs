@@ -4,6 +4,7 @@
 //! Never: a derived figure (goodput, a verdict). A value that was not measured is null, never 0.
 //! Their bytes and files are the business of `pipefill-store`.
 
+mod aqm;
 mod columns;
 mod congestion;
 mod datagrams;
@@ -14,6 +15,7 @@ mod packets;
 mod sink;
 mod subject;
 
+pub use aqm::{AqmSummary, FlowQueues};
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use datagrams::DatagramSample;
@@ -65,6 +67,9 @@ pub struct Manifest {
     pub streams: Vec<StreamSummary>,
     /// Counters of queues, links and sockets before and after.
     pub counters: Vec<Counter>,
+    /// What the disciplines of the bottlenecks' queues did; none where all are drop-tail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aqm: Vec<AqmSummary>,
     /// The instrument's own errors.
     pub instrument: Instrument,
     /// Why the run must not be believed; empty = valid.

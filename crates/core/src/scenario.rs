@@ -5,6 +5,7 @@
 //! and judges the rules that bind several keys.
 
 mod application;
+mod aqm;
 mod bounds;
 mod document;
 mod draft;

@@ -4,10 +4,12 @@ use pipefill_core::cell::CellSpec;
 use pipefill_core::scenario::{KEYS, Key, Scenario, Section};
 
 /// What other keys need in order to mean something.
-const GROUND: [&str; 13] = [
+const GROUND: [&str; 15] = [
     "path.rtt=10ms",
     "path.rate=100mbit",
     "path.reverse_rate=100mbit",
+    "path.aqm=codel",
+    "path.reverse_aqm=codel",
     "path.jitter=1ms",
     "path.loss=1%",
     "path.policer.rate=50mbit",
@@ -51,11 +53,12 @@ fn ground_without(path: &str) -> Scenario {
     };
     let profile = (path == "path.subscriber").then_some(&"path.profile=lte");
     let ground = GROUND[..GROUND.len() - 1].iter().chain(profile).chain([&flow]);
-    // A trace stands in place of a rate.
+    // A trace stands in place of a rate, and a queue is managed where a rate makes one.
     let replaced = path.replace("rate_trace", "rate");
+    let aqm_of_it = path.replace("rate", "aqm");
     let is_ground = |text: &&&str| {
-        let is_its = |key: &str| text.starts_with(&format!("{key}="));
-        **text == CHANGE_AT || !(is_its(path) || is_its(&replaced))
+        let is_of = |key: &str| text.starts_with(&format!("{key}="));
+        **text == CHANGE_AT || !(is_of(path) || is_of(&replaced) || is_of(&aqm_of_it))
     };
     let ground: Vec<String> = ground.filter(is_ground).map(|text| (*text).to_owned()).collect();
     scenario.set_all(&ground).expect("the ground is sound");

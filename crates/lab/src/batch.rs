@@ -6,7 +6,7 @@ use crate::frame::{Frame, mark};
 use crate::sys::packet::Outgoing;
 use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
-use pipefill_link::IpPacket;
+use pipefill_link::{Ecn, IpPacket};
 use std::rc::Rc;
 
 /// Packets, and bytes, handed to the kernel before the clock is read again: a larger batch delays its last packet.
@@ -23,8 +23,8 @@ pub(crate) struct Segment {
 }
 
 impl IpPacket for Segment {
-    fn is_ect(&self) -> bool {
-        !self.is_marked && self.frame.is_ect()
+    fn ecn(&self) -> Ecn {
+        if self.is_marked { Ecn::Ce } else { self.frame.ecn() }
     }
 
     fn set_ce(&mut self) {
@@ -33,6 +33,10 @@ impl IpPacket for Segment {
 
     fn has_df(&self) -> bool {
         self.frame.has_df()
+    }
+
+    fn flow(&self) -> u64 {
+        self.frame.flow()
     }
 
     fn dropped(&self, reason: DropReason) {

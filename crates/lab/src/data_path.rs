@@ -19,8 +19,7 @@ use crate::wait::until_ready;
 use nix::poll::PollFlags;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, PathSpec, Payload};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::DropReason;
-use pipefill_core::record::{Lateness, Stall};
+use pipefill_core::record::{AqmSummary, DropReason, Lateness, Stall};
 use pipefill_core::units::{Bytes, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, OneWay, Packet};
 use std::fs;
@@ -69,6 +68,8 @@ pub(crate) struct ForwarderReport {
     pub(crate) stalls: Vec<Stall>,
     /// When the queue began to drop.
     pub(crate) drops_began: Vec<Time>,
+    /// What the discipline of the queue did; `None` where that is drop-tail.
+    pub(crate) aqm: Option<AqmSummary>,
     pub(crate) ring_drops: u64,
     pub(crate) transmit_drops: u64,
     pub(crate) real_time: bool,
@@ -171,6 +172,7 @@ impl<'a> Forwarder<'a> {
             lateness: flow.lateness.summary(),
             stalls: flow.stalls.into_stalls(),
             drops_began: flow.drops.into_beginnings(),
+            aqm: flow.path.aqm().map(|aqm| aqm.summary(self.direction)),
             ring_drops: self.input.drops()? + flow.packets.drops(),
             transmit_drops: flow.transmit_drops,
             real_time,

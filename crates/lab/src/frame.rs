@@ -10,6 +10,8 @@ use crate::sys::received::{Packet, Received, VNET_LEN};
 use pipefill_capture::write::checksum::{fold, sum};
 use pipefill_capture::write::{ecn, set_ecn};
 use pipefill_core::cell::Family;
+use pipefill_core::prng::fnv1a;
+use pipefill_link::Ecn;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -21,6 +23,9 @@ const VNET_GSO_TCPV4: u8 = 1;
 const VNET_GSO_TCPV6: u8 = 4;
 const VNET_GSO_ECN: u8 = 0x80;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// More Fragments, and the offset, of IPv4.
+const FRAGMENT: u16 = 0x3fff;
 /// Don't Fragment, in the first byte of IPv4's flags.
 const DF: u8 = 0x40;
 /// The ECN field of a packet that is marked (RFC 3168, section 5).
@@ -107,9 +112,32 @@ impl Frame {
         u32::try_from(len).unwrap_or(u32::MAX)
     }
 
-    /// Whether its ECN field is ECT(0) or ECT(1).
-    pub(crate) fn is_ect(&self) -> bool {
-        matches!(ecn(&self.head[..self.head_len]), 1 | 2)
+    /// Its ECN field.
+    pub(crate) fn ecn(&self) -> Ecn {
+        Ecn::from_bits(ecn(&self.head[..self.head_len]))
+    }
+
+    /// A hash of its protocol, addresses and, where it is no fragment, ports (`skb_get_hash()`).
+    pub(crate) fn flow(&self) -> u64 {
+        let head = &self.head[..self.head_len];
+        let (family, protocol, ports_at) = match head.get(12..ETHERNET) {
+            Some([0x08, 0x00]) if head.len() >= ETHERNET + 20 => {
+                let is_fragment = get_u16(head, ETHERNET + 6) & FRAGMENT != 0;
+                let ports_at = ETHERNET + usize::from(head[ETHERNET] & 0x0f) * 4;
+                (Family::Ipv4, head[ETHERNET + 9], (!is_fragment).then_some(ports_at))
+            }
+            Some([0x86, 0xdd]) if head.len() >= ETHERNET + IPV6 => {
+                (Family::Ipv6, head[ETHERNET + 6], Some(ETHERNET + IPV6))
+            }
+            _ => return 0,
+        };
+        let ports = ports_at.filter(|_| [TCP, UDP].contains(&protocol)).and_then(|at| head.get(at..at + 4));
+        let mut tuple = [0; 37];
+        let addresses = &head[addresses(family)];
+        tuple[..addresses.len()].copy_from_slice(addresses);
+        tuple[32] = protocol;
+        tuple[33..].copy_from_slice(ports.unwrap_or(&[0; 4]));
+        fnv1a(&tuple)
     }
 
     /// Whether no router may fragment it: IPv4 with DF, and IPv6.
@@ -295,6 +323,31 @@ pub(crate) mod tests {
         out.head[ETHERNET + 33]
     }
 
+    /// A flow is protocol, addresses and ports; later fragments have no ports, so that the first ones count without theirs too.
+    #[test]
+    fn packets_of_one_flow_have_one_hash_and_those_of_others_another() {
+        let of = |change: &dyn Fn(&mut [u8])| {
+            let mut head = super_packet(MSS).head;
+            change(&mut head);
+            let received = Received {
+                realtime_ns: 0,
+                is_outgoing: false,
+                len: HEADERS as u32,
+                vnet: [0; VNET_LEN],
+                packet: Packet::Head(&head[..HEADERS]),
+            };
+            Frame::new(received).flow()
+        };
+        let plain = of(&|_| {});
+        assert_eq!(of(&|head| head[ETHERNET + 4] ^= 1), plain, "the identification is no part of it");
+        assert_eq!(of(&|head| head[ETHERNET + 24] ^= 1), plain, "nor is the sequence number");
+        for at in [ETHERNET + 9, ETHERNET + 12, ETHERNET + 19, ETHERNET + 20, ETHERNET + 23] {
+            assert_ne!(of(&|head| head[at] ^= 1), plain, "{at}");
+        }
+        let fragment = |port: u8| of(&move |head| (head[ETHERNET + 6], head[ETHERNET + 20]) = (0x20, port));
+        assert_eq!(fragment(1), fragment(2));
+    }
+
     #[test]
     fn a_plain_packet_is_one_segment_and_leaves_as_it_came() {
         let head = [7_u8; 60];
@@ -324,7 +377,7 @@ pub(crate) mod tests {
     fn a_mark_is_the_ecn_field_alone_and_the_checksum_follows() {
         for count in [1, 2, 3] {
             let frame = super_packet(3 * MSS);
-            assert!(frame.is_ect() && frame.has_df());
+            assert!(frame.ecn() == Ecn::Ect0 && frame.has_df());
             let (plain, mut marked) = (frame.outgoing(0, count), frame.outgoing(0, count));
             mark(&mut marked);
             let differ: Vec<usize> =
@@ -337,7 +390,7 @@ pub(crate) mod tests {
             assert_eq!(fold(sum(&marked.head[ETHERNET..ETHERNET + 20])), 0xffff);
         }
         let frame = super_packet_of_ipv6(3 * MSS, false);
-        assert!(!frame.is_ect() && frame.has_df(), "the traffic class is 0");
+        assert!(frame.ecn() == Ecn::NotEct && frame.has_df(), "the traffic class is 0");
         let mut marked = frame.outgoing(0, 3);
         mark(&mut marked);
         assert_eq!((ecn(&marked.head), marked.head[ETHERNET] >> 4), (CE, 6));

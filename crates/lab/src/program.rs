@@ -31,7 +31,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::dup;
 use pipefill_core::cell::{CellSpec, Direction, Family};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Counter, Instrument, Invalid, Lateness, Setting};
+use pipefill_core::record::{AqmSummary, Counter, Instrument, Invalid, Lateness, Setting};
 use pipefill_core::units::{Seed, Time};
 use std::ffi::OsString;
 use std::io::{self, PipeWriter, Write};
@@ -81,6 +81,8 @@ pub struct Carried {
     pub counters: Vec<Counter>,
     /// How late packets left, forward and reverse; `None` where none did.
     pub lateness: [Option<Lateness>; 2],
+    /// What the disciplines of its queues did.
+    pub aqm: Vec<AqmSummary>,
     /// Packets for which the instrument itself had no room.
     pub own_drops: u64,
     /// Why the path was not the one that was asked for, by the bounds of a run: this process was stopped, or too late. Empty where it was.
@@ -201,11 +203,12 @@ impl<'a> ProgramPath<'a> {
             let captured = taps.into_iter().map(|tap| joined(tap, "a capture")).collect::<io::Result<_>>()?;
             Ok::<_, io::Error>((result, reports, captured, joined(timer, "the timer")?))
         })?;
-        let (mut lateness, mut own_drops) = ([None, None], 0);
+        let (mut lateness, mut own_drops, mut aqm) = ([None, None], 0, Vec::new());
         for (place, report) in reports.into_iter().flatten().enumerate() {
             let report = report?;
             own_drops += report.ring_drops + report.transmit_drops;
             lateness[place] = report.lateness;
+            aqm.extend(report.aqm);
         }
         let ways = [(Direction::Forward, &self.forward), (Direction::Reverse, &self.reverse)];
         let ways = ways.into_iter().filter(|_| self.topology.middle.is_some());
@@ -214,7 +217,7 @@ impl<'a> ProgramPath<'a> {
         };
         let counters = ways.flat_map(of).collect();
         let invalid = self.why_invalid(&lateness, timer);
-        Ok((result, Carried { counters, lateness, own_drops, invalid, captured }))
+        Ok((result, Carried { counters, lateness, aqm, own_drops, invalid, captured }))
     }
 
     /// By the bounds of a run. The sockets are sampled in this process: they are as late as the timer.

@@ -33,7 +33,7 @@ use pipefill_core::hosts;
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{
-    Counter, Environment, Instrument, Manifest, Observed, Setting, Sink, Subject, ThreadRole,
+    AqmSummary, Counter, Environment, Instrument, Manifest, Observed, Setting, Sink, Subject, ThreadRole,
 };
 use pipefill_core::traffic::waiting::connect_timeout;
 use pipefill_core::units::Time;
@@ -278,7 +278,8 @@ impl<'a> Stage<'a> {
             instrument,
             invalid,
             data_path,
-            real_time: path.map(|path| path.real_time),
+            real_time: path.as_ref().map(|path| path.real_time),
+            aqm: path.map(|path| path.aqm).unwrap_or_default(),
             tracing: self.tracing,
         })
     }
@@ -454,6 +455,8 @@ struct Forwarded {
     real_time: bool,
     /// When the queue began to drop, forward and reverse.
     drops_began: [Vec<Time>; 2],
+    /// What the disciplines of the queues did.
+    aqm: Vec<AqmSummary>,
 }
 
 /// Adds what the forwarders measured of themselves.
@@ -471,5 +474,6 @@ fn note_forwarders(
     Ok(Forwarded {
         real_time: forward.real_time && reverse.real_time,
         drops_began: [forward.drops_began, reverse.drops_began],
+        aqm: forward.aqm.into_iter().chain(reverse.aqm).collect(),
     })
 }

@@ -62,10 +62,7 @@ impl<T> Bottleneck<T> {
     /// With the framing of `spec`, and with its trace and its changes from [`Self::begin`] on.
     #[must_use]
     pub(crate) fn of_direction(mut self, spec: &DirectionSpec) -> Self {
-        self.bucket.set_framing(spec.framing());
-        if let Some(rates) = spec.rate_over_time().filter(|_| spec.has_changing_rate()) {
-            self.bucket.change_rates(rates);
-        }
+        self.bucket.follow(spec);
         self
     }
 

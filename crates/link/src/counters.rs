@@ -4,7 +4,7 @@ use crate::ip_packet::IpPacket;
 use crate::packet::Packet;
 use pipefill_core::cell::{Direction, DirectionSpec};
 use pipefill_core::record::{Counter, DropReason, Element, PathCount};
-use std::ops::{AddAssign, SubAssign};
+use std::ops::{Add, AddAssign, SubAssign};
 
 /// Packets and their bytes (Ethernet frames without FCS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,6 +19,15 @@ impl Count {
     /// One packet of `bytes` bytes.
     pub const fn one(bytes: u32) -> Self {
         Self { packets: 1, bytes: bytes as u64 }
+    }
+}
+
+impl Add for Count {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
     }
 }
 
@@ -51,6 +60,8 @@ pub struct Counters {
     pub reordered: u64,
     /// Marked CE by chance.
     pub marked: Count,
+    /// Marked CE by the queue's discipline.
+    pub marked_aqm: Count,
     /// Indexed by [`DropReason`].
     dropped: [Count; DropReason::ALL.len()],
     /// Which of the parts that a path usually lacks are there, and counted.
@@ -60,6 +71,7 @@ pub struct Counters {
 /// Parts whose counters are in the records only where the path has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Parts {
+    aqm: bool,
     mark: bool,
     policer: bool,
     inner_mtu: bool,
@@ -69,6 +81,7 @@ impl Counters {
     /// Nothing yet, in the direction `spec`.
     pub fn new(spec: &DirectionSpec) -> Self {
         let parts = Parts {
+            aqm: spec.aqm.is_some(),
             mark: !spec.mark.is_none(),
             policer: spec.policer.is_some(),
             inner_mtu: spec.inner_mtu.is_some(),
@@ -99,17 +112,19 @@ impl Counters {
         let is_counted = |reason: &DropReason| match reason {
             DropReason::ExceedsMtu => self.parts.inner_mtu,
             DropReason::Policed => self.parts.policer,
+            DropReason::Aqm => self.parts.aqm,
             _ => true,
         };
         let reasons = DropReason::ALL.into_iter().filter(is_counted);
         let dropped = reasons.map(|reason| (PathCount::Dropped(reason), self.dropped(reason)));
         let marked = self.parts.mark.then_some((PathCount::MarkedRandomly, self.marked));
+        let marked_aqm = self.parts.aqm.then_some((PathCount::MarkedByAqm, self.marked_aqm));
         let counts = [
             (PathCount::Offered, self.offered),
             (PathCount::Delivered, self.delivered),
             (PathCount::Duplicated, self.duplicated),
         ];
-        for (count, value) in counts.into_iter().chain(marked).chain(dropped) {
+        for (count, value) in counts.into_iter().chain(marked).chain(marked_aqm).chain(dropped) {
             records.push(counter(packets(count), value.packets));
             records.push(counter(format!("{}_bytes", count.name()), value.bytes));
         }

@@ -1,5 +1,5 @@
-//! The path as pure state machines driven by `now`: loss, an inner MTU, a policer, marks, duplication, delay, and a drop-tail queue
-//! behind a token bucket, all of which may change over time.
+//! The path as pure state machines driven by `now`: loss, an inner MTU, a policer, marks, duplication, delay, and a queue in front of a
+//! token bucket, drop-tail or with a discipline of its own, all of which may change over time.
 //!
 //! Two clocks drive this very code, the simulator's and the lab's, so that the two can't drift apart. [`OneWay`] is one
 //! direction of a path; its parts can be used and tested on their own.
@@ -7,6 +7,7 @@
 //! Never: a clock, a socket, a thread, or chance that does not come from a named stream of the run's seed.
 #![forbid(unsafe_code)]
 
+mod aqm;
 mod bottleneck;
 mod burst;
 mod counters;
@@ -19,6 +20,7 @@ mod ip_packet;
 mod jitter;
 mod limit;
 mod loss;
+mod managed;
 mod one_way;
 mod overtaking;
 mod packet;
@@ -26,13 +28,14 @@ mod policer;
 mod stages;
 mod token_bucket;
 
+pub use aqm::AqmCounts;
 pub use bottleneck::{Bottleneck, FedBy};
 pub use burst::BurstMeter;
 pub use counters::{Backlog, Count, Counters};
 pub use delay::Delay;
 pub use duplicate::Duplicate;
 pub use element::Element;
-pub use ip_packet::IpPacket;
+pub use ip_packet::{Ecn, IpPacket};
 pub use jitter::Jitter;
 pub use limit::{FULL_PACKET, Limit};
 pub use loss::Loss;

@@ -35,6 +35,14 @@ impl Limit {
             Self::Packets(limit) => held.packets < limit,
         }
     }
+
+    /// Whether `held` is more than it allows.
+    pub const fn is_exceeded_by(self, held: Count) -> bool {
+        match self {
+            Self::Bytes(limit) => held.bytes > limit,
+            Self::Packets(limit) => held.packets > limit,
+        }
+    }
 }
 
 #[expect(

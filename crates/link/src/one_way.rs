@@ -2,11 +2,12 @@
 //!
 //! Never: a decision that depends on how often or how late the driver calls.
 
+use crate::aqm::AqmCounts;
 use crate::bottleneck::FedBy;
 use crate::counters::{Backlog, Count, Counters};
 use crate::entry::{Entry, Fate};
 use crate::ip_packet::IpPacket;
-use crate::packet::{Dropped, Packet, Released};
+use crate::packet::{Packet, Released};
 use crate::stages::Stages;
 use pipefill_core::cell::DirectionSpec;
 use pipefill_core::units::{Seed, Time};
@@ -26,7 +27,8 @@ pub struct OneWay<T> {
 
 impl<T: IpPacket> OneWay<T> {
     /// The direction `name` (`forward` or `reverse`) of a path with the base round trip `rtt`, which limits in BDPs refer
-    /// to. Each element draws from its own stream of `seed`: `{name}/loss`, `/mark`, `/duplicate`, `/jitter`, `/reorder`.
+    /// to. Each element draws from its own stream of `seed`: `{name}/loss`, `/mark`, `/duplicate`, `/jitter`, `/reorder`,
+    /// `/aqm`.
     /// A bottleneck behind a delay is fed as by netem.
     pub fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed) -> Self {
         Self::fed_by(spec, rtt, name, seed, FedBy::Netem)
@@ -99,9 +101,14 @@ impl<T: IpPacket> OneWay<T> {
         self.stages.backlog(&self.counters)
     }
 
+    /// What the discipline of the bottleneck's queue counts, where it has one.
+    pub fn aqm(&self) -> Option<&AqmCounts> {
+        self.stages.aqm()
+    }
+
     fn take_moved(&mut self, now: Time) -> Option<Released<T>> {
         self.stages.advance(now, &mut self.counters);
-        let released = self.stages.take_due(now);
+        let released = self.stages.take_due(now, &mut self.counters);
         if let Some(Released { packet, .. }) = &released {
             self.counters.delivered += Count::one(packet.bytes);
         }
@@ -125,15 +132,14 @@ impl<T: IpPacket> OneWay<T> {
     }
 
     fn admit(&mut self, now: Time, packet: Packet<T>) {
-        if let Err(Dropped { reason, packet }) = self.stages.offer(now, packet) {
-            self.counters.drop_packet(reason, &packet);
-        }
+        self.stages.offer(now, packet, &mut self.counters);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ip_packet::Ecn;
     use pipefill_core::cell::{BottleneckSpec, ChangeSpec, InnerMtuSpec, LossSpec, Pmtud, PolicerSpec};
     use pipefill_core::prng::Prng;
     use pipefill_core::record::{DropReason, Element};
@@ -231,8 +237,8 @@ mod tests {
     }
 
     impl IpPacket for Ip {
-        fn is_ect(&self) -> bool {
-            matches!(self.ecn, 1 | 2)
+        fn ecn(&self) -> Ecn {
+            Ecn::from_bits(self.ecn)
         }
 
         fn set_ce(&mut self) {

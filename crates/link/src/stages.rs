@@ -2,13 +2,16 @@
 //!
 //! A part that the scenario does not ask for does not exist. Never: a hand-over at any other instant than the due one.
 
+use crate::aqm::AqmCounts;
 use crate::bottleneck::{Bottleneck, FedBy};
 use crate::counters::{Backlog, Count, Counters};
 use crate::delay::Delay;
 use crate::element::{Element, hand_over};
 use crate::ip_packet::IpPacket;
+use crate::managed::ManagedBottleneck;
 use crate::packet::{Dropped, Packet, Released};
 use pipefill_core::cell::DirectionSpec;
+use pipefill_core::prng::Prng;
 use pipefill_core::record::{self, DropReason};
 use pipefill_core::units::{Seed, Time};
 use std::time::Duration;
@@ -21,6 +24,8 @@ pub(crate) enum Stages<T> {
     Delay(Delay<T>),
     Bottleneck(Bottleneck<T>),
     DelayThenBottleneck(Delay<T>, Bottleneck<T>),
+    Managed(Box<ManagedBottleneck<T>>),
+    DelayThenManaged(Delay<T>, Box<ManagedBottleneck<T>>),
 }
 
 impl<T: IpPacket> Stages<T> {
@@ -28,14 +33,17 @@ impl<T: IpPacket> Stages<T> {
     /// until the driver takes it.
     pub(crate) fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed, fed_by: FedBy) -> Self {
         let delay = || Delay::new(spec, rtt, name, seed);
-        match &spec.bottleneck {
-            None => Self::Delay(delay()),
-            Some(bottleneck) if Delay::<T>::is_needed(spec) => {
-                let bottleneck = Bottleneck::new(bottleneck, rtt).fed_by(fed_by).of_direction(spec);
-                Self::DelayThenBottleneck(delay(), bottleneck)
-            }
-            Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt).of_direction(spec)),
+        let Some(bottleneck) = &spec.bottleneck else { return Self::Delay(delay()) };
+        let has_delay = Delay::<T>::is_needed(spec);
+        let fed_by = if has_delay { fed_by } else { FedBy::Device };
+        if let Some(aqm) = &spec.aqm {
+            let prng = Prng::stream(seed, &format!("{name}/aqm"));
+            let managed = ManagedBottleneck::new(bottleneck, aqm, rtt, fed_by, prng).of_direction(spec);
+            let managed = Box::new(managed);
+            return if has_delay { Self::DelayThenManaged(delay(), managed) } else { Self::Managed(managed) };
         }
+        let bottleneck = Bottleneck::new(bottleneck, rtt).fed_by(fed_by).of_direction(spec);
+        if has_delay { Self::DelayThenBottleneck(delay(), bottleneck) } else { Self::Bottleneck(bottleneck) }
     }
 
     /// The traffic begins at `now`: changes of the rate count from here.
@@ -43,36 +51,54 @@ impl<T: IpPacket> Stages<T> {
         match self {
             Self::Delay(_) => {}
             Self::Bottleneck(bottleneck) | Self::DelayThenBottleneck(_, bottleneck) => bottleneck.begin(now),
+            Self::Managed(managed) | Self::DelayThenManaged(_, managed) => managed.begin(now),
         }
     }
 
     /// Packets that come from now on are delayed for so long.
     pub(crate) fn set_delay(&mut self, fixed: Duration) {
         match self {
-            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.set_delay(fixed),
+            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) | Self::DelayThenManaged(delay, _) => {
+                delay.set_delay(fixed);
+            }
             // Where a change has a delay, there is a delay element.
-            Self::Bottleneck(_) => {}
+            Self::Bottleneck(_) | Self::Managed(_) => {}
         }
     }
 
     /// Lets every hand-over up to `now` happen.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time, counters: &mut Counters) {
-        if let Self::DelayThenBottleneck(delay, bottleneck) = self
-            && delay.is_due(now)
-        {
-            hand_over(delay, bottleneck, now, |Dropped { reason, packet }| {
-                counters.drop_packet(reason, &packet);
-            });
+        match self {
+            Self::DelayThenBottleneck(delay, bottleneck) if delay.is_due(now) => {
+                hand_over(delay, bottleneck, now, |Dropped { reason, packet }| {
+                    counters.drop_packet(reason, &packet);
+                });
+            }
+            Self::DelayThenManaged(delay, managed) if delay.is_due(now) => {
+                while let Some(Released { due, packet }) = delay.take_due(now) {
+                    managed.offer(due, packet, counters);
+                }
+            }
+            _ => {}
         }
     }
 
-    /// Offers a packet to the first element. The caller has advanced to `now`.
+    /// Offers a packet to the first element, and counts it where that drops it. The caller has advanced to `now`.
     #[inline]
-    pub(crate) fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
-        match self {
-            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.offer(now, packet),
+    pub(crate) fn offer(&mut self, now: Time, packet: Packet<T>, counters: &mut Counters) {
+        let offered = match self {
+            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) | Self::DelayThenManaged(delay, _) => {
+                delay.offer(now, packet)
+            }
             Self::Bottleneck(bottleneck) => bottleneck.offer(now, packet),
+            Self::Managed(managed) => {
+                managed.offer(now, packet, counters);
+                Ok(())
+            }
+        };
+        if let Err(Dropped { reason, packet }) = offered {
+            counters.drop_packet(reason, &packet);
         }
     }
 
@@ -86,6 +112,8 @@ impl<T: IpPacket> Stages<T> {
             Self::DelayThenBottleneck(delay, bottleneck) => {
                 bottleneck.next_due().or_else(|| delay.next_due())
             }
+            Self::Managed(managed) => managed.next_due(),
+            Self::DelayThenManaged(delay, managed) => managed.next_due().or_else(|| delay.next_due()),
         }
     }
 
@@ -96,24 +124,37 @@ impl<T: IpPacket> Stages<T> {
             Self::Delay(delay) => delay.is_due(now),
             Self::Bottleneck(bottleneck) => bottleneck.is_due(now),
             Self::DelayThenBottleneck(delay, bottleneck) => bottleneck.is_due(now) || delay.is_due(now),
+            Self::Managed(managed) => managed.is_due(now),
+            Self::DelayThenManaged(delay, managed) => managed.is_due(now) || delay.is_due(now),
         }
     }
 
     /// Takes from the last element. The caller has advanced to `now`.
     #[inline]
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
+    pub(crate) fn take_due(&mut self, now: Time, counters: &mut Counters) -> Option<Released<T>> {
         match self {
             Self::Delay(delay) => delay.take_due(now),
             Self::Bottleneck(bottleneck) | Self::DelayThenBottleneck(_, bottleneck) => {
                 bottleneck.take_due(now)
             }
+            Self::Managed(managed) | Self::DelayThenManaged(_, managed) => managed.take_due(now, counters),
         }
     }
 
     pub(crate) fn reordered(&self) -> u64 {
         match self {
-            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.reordered(),
-            Self::Bottleneck(_) => 0,
+            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) | Self::DelayThenManaged(delay, _) => {
+                delay.reordered()
+            }
+            Self::Bottleneck(_) | Self::Managed(_) => 0,
+        }
+    }
+
+    /// What the queue's discipline counts, where it has one.
+    pub(crate) fn aqm(&self) -> Option<&AqmCounts> {
+        match self {
+            Self::Managed(managed) | Self::DelayThenManaged(_, managed) => Some(managed.counts()),
+            Self::Delay(_) | Self::Bottleneck(_) | Self::DelayThenBottleneck(..) => None,
         }
     }
 
@@ -122,15 +163,19 @@ impl<T: IpPacket> Stages<T> {
             let dropped = counters.dropped(DropReason::DelayLimit);
             row(record::Element::Delay, delay.backlog(), dropped.packets)
         };
-        let in_queue = |bottleneck: &Bottleneck<T>| {
-            let full = counters.dropped(DropReason::QueueFull);
-            let oversized = counters.dropped(DropReason::ExceedsBurst);
-            row(record::Element::Queue, bottleneck.backlog(), full.packets + oversized.packets)
+        let in_queue = |held: Count| {
+            let reasons = [DropReason::QueueFull, DropReason::Aqm, DropReason::ExceedsBurst];
+            let dropped = reasons.iter().map(|&reason| counters.dropped(reason).packets).sum();
+            row(record::Element::Queue, held, dropped)
         };
         match self {
             Self::Delay(delay) => vec![in_delay(delay)],
-            Self::Bottleneck(bottleneck) => vec![in_queue(bottleneck)],
-            Self::DelayThenBottleneck(delay, bottleneck) => vec![in_delay(delay), in_queue(bottleneck)],
+            Self::Bottleneck(bottleneck) => vec![in_queue(bottleneck.backlog())],
+            Self::DelayThenBottleneck(delay, bottleneck) => {
+                vec![in_delay(delay), in_queue(bottleneck.backlog())]
+            }
+            Self::Managed(managed) => vec![in_queue(managed.backlog())],
+            Self::DelayThenManaged(delay, managed) => vec![in_delay(delay), in_queue(managed.backlog())],
         }
     }
 }

@@ -4,7 +4,7 @@
 //! 10⁻⁹ bit, so that a rate of n bit/s brings exactly n tokens a nanosecond and nothing is ever rounded but an instant, up.
 //! Never: a float.
 
-use pipefill_core::cell::{Framing, RateOverTime};
+use pipefill_core::cell::{DirectionSpec, Framing, RateOverTime};
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, Rate, Time};
 
 const TOKENS_PER_BYTE: u128 = 8 * NANOS_PER_SEC as u128;
@@ -34,6 +34,14 @@ impl TokenBucket {
     pub(crate) fn change_rates(&mut self, rates: RateOverTime) {
         self.rates = Some(Box::new(ChangingRate { first: self.rate, rates, begin: None }));
         self.rate = 0;
+    }
+
+    /// With the framing of `spec`, and with its trace and its changes from [`Self::begin`] on.
+    pub(crate) fn follow(&mut self, spec: &DirectionSpec) {
+        self.set_framing(spec.framing());
+        if let Some(rates) = spec.rate_over_time().filter(|_| spec.has_changing_rate()) {
+            self.change_rates(rates);
+        }
     }
 
     /// The rates of [`Self::change_rates`] count from `now`.

@@ -7,7 +7,7 @@ use crate::quantity::{Kind, MISSING, share};
 use crate::table::Style;
 use pipefill_analysis::findings::experiment::coordinates;
 use pipefill_analysis::findings::fix::{End, Proof, ROUNDS, Round};
-use pipefill_analysis::findings::paired_runs::{Comparison, Difference, Median};
+use pipefill_analysis::findings::paired_runs::{Comparison, Difference, Median, RttComparison};
 use pipefill_analysis::ground::statistics::VALUES_MIN;
 use pipefill_analysis::judge::FULL;
 use pipefill_core::limit::LimitedBy;
@@ -43,6 +43,15 @@ fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<St
         lines.push("    no valid pair of runs".to_owned());
         return lines;
     };
+    if let Some(rtt) = &round.loaded_rtt {
+        lines.push(format!("    {:<10}{:>12}   round trip under load", "before", time(rtt.before_us)));
+        let predicted =
+            round.advice.predicted_rtt_us.map_or_else(|| MISSING.to_owned(), |us| time(us as f64));
+        lines.push(format!("    {:<10}{predicted:>12}", "predicted"));
+        lines.push(format!("    {:<10}{:>12}", "after", time(rtt.after_us)));
+        lines.push(filled(&outcome(comparison, round), "    ", "    ", width));
+        return lines;
+    }
     let predicted = round.advice.predicted_bps.or(round.advice.predicted_active_bps);
     let predicted = predicted.map_or_else(|| MISSING.to_owned(), |bps| rate(bps as f64));
     lines.push(side("before", &comparison.before, round.limited_by_before));
@@ -70,6 +79,9 @@ fn side(name: &str, median: &Median, limited_by: Option<LimitedBy>) -> String {
 
 /// What the pairs of `round` say, in words.
 pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
+    if let Some(rtt) = &round.loaded_rtt {
+        return shorter(comparison, rtt, round);
+    }
     let pairs = match (comparison.pairs.len(), comparison.pairs_run) {
         (valid, run) if valid == run => format!("{valid} pairs"),
         (valid, run) => format!("{valid} valid pairs of {run}"),
@@ -93,6 +105,39 @@ pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
     });
     let dropped = if round.kept { "" } else { " The change is taken back." };
     format!("{said}{error}{dropped}")
+}
+
+/// What the pairs say of a change that is for the round trip.
+fn shorter(comparison: &Comparison, rtt: &RttComparison, round: &Round) -> String {
+    let pairs = format!("{} pairs", rtt.pairs.len());
+    let said = match (rtt.verdict, rtt.low_us.zip(rtt.high_us)) {
+        (Difference::Less, Some((low, high))) => {
+            format!(
+                "Helped: {} less (95 % interval {} to {} less; {pairs})",
+                time(-rtt.difference_us),
+                time(-high),
+                time(-low)
+            )
+        }
+        (Difference::More, Some((low, high))) => {
+            format!(
+                "Made it worse: {} more (95 % interval {} to {} more; {pairs})",
+                time(rtt.difference_us),
+                time(low),
+                time(high)
+            )
+        }
+        (Difference::TooFewPairs, _) | (_, None) => {
+            format!("No verdict: an interval needs {VALUES_MIN} pairs ({pairs})")
+        }
+        _ => format!("No difference shown ({pairs})"),
+    };
+    let dropped = if round.kept { "" } else { " The change is taken back." };
+    format!("{said}; goodput {}.{dropped}", gain(comparison))
+}
+
+fn time(us: f64) -> String {
+    Kind::Time.alone(us * 1e3)
 }
 
 fn gain(comparison: &Comparison) -> String {
@@ -177,9 +222,9 @@ fn rate(bps: f64) -> String {
 mod tests {
     use super::{of_path, outcome};
     use pipefill_analysis::findings::experiment::CellResult;
-    use pipefill_analysis::findings::finding::Advice;
+    use pipefill_analysis::findings::finding::{Advice, Goal};
     use pipefill_analysis::findings::fix::Round;
-    use pipefill_analysis::findings::paired_runs::Comparison;
+    use pipefill_analysis::findings::paired_runs::{Comparison, RttComparison};
 
     fn told(pairs: &[(u64, u64)]) -> String {
         let advice = Advice {
@@ -192,6 +237,22 @@ mod tests {
         };
         let round = Round::of(Vec::new(), advice, &CellResult::default(), &CellResult::default());
         outcome(&Comparison::of(pairs, pairs.len()).unwrap(), &round)
+    }
+
+    #[test]
+    fn a_shorter_round_trip_is_told_with_what_it_costs() {
+        let advice = Advice { goal: Goal::Latency, predicted_rtt_us: Some(25_000), ..Advice::default() };
+        let nothing = CellResult::default();
+        let rtts = vec![(142_000, 23_000), (143_000, 23_500), (141_000, 22_500)];
+        let round = Round {
+            loaded_rtt: RttComparison::of(rtts),
+            kept: true,
+            ..Round::of(Vec::new(), advice, &nothing, &nothing)
+        };
+        let goodput = Comparison::of(&[(47_800_000, 47_500_000); 3], 3).unwrap();
+        let text = outcome(&goodput, &round);
+        assert!(text.starts_with("Helped: 119 ms less (95 % interval"), "{text}");
+        assert!(text.ends_with("3 pairs); goodput -0.6 %."), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod bbr;
 mod cubic;
+mod dctcp;
 mod hystart;
 mod reno;
 #[cfg(test)]
@@ -17,12 +18,13 @@ use pipefill_core::units::{Seed, Time};
 /// `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// The algorithm that `TCP_CONGESTION` calls `name`: `reno`, `cubic`, `bbr`; `None` for any other. Its chance (BBR's phase) comes
+/// The algorithm that `TCP_CONGESTION` calls `name`: `reno`, `cubic`, `bbr`, `dctcp`; `None` for any other. Its chance (BBR's phase) comes
 /// from `seed`.
 pub fn by_name(name: &str, seed: Seed) -> Option<Box<dyn CongestionControl>> {
     match name {
         "reno" => Some(Box::new(reno::Reno)),
         "cubic" => Some(Box::<cubic::Cubic>::default()),
+        "dctcp" => Some(Box::<dctcp::Dctcp>::default()),
         "bbr" => Some(Box::new(bbr::Bbr::new(seed))),
         _ => None,
     }
@@ -51,6 +53,10 @@ pub struct Connection {
     pub min_rtt_us: u32,
     /// `delivered`, segments.
     pub delivered: u64,
+    /// `delivered_ce`, segments that were acknowledged as marked.
+    pub delivered_ce: u32,
+    /// `TCP_ECN_OK`: both ends agreed on ECN.
+    pub has_ecn: bool,
     /// `lost`, segments, cumulative.
     pub lost: u64,
     /// `delivered_mstamp`.
@@ -141,6 +147,13 @@ pub trait CongestionControl: std::fmt::Debug {
     fn name(&self) -> &'static str;
     /// `init`: the connection is established.
     fn init(&mut self, connection: &mut Connection);
+    /// `TCP_CONG_NEEDS_ECN`: its connections ask for ECN, and all that they send is ECT.
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+    /// `in_ack_event`: an ACK up to `connection.snd_una` came, and nothing of it is counted as delivered yet. Only where
+    /// [`CongestionControl::needs_ecn`].
+    fn in_ack_event(&mut self, _connection: &Connection) {}
     /// `ssthresh`: the new ssthresh on a loss.
     fn ssthresh(&mut self, connection: &Connection) -> u32;
     /// `cong_avoid`: `acked` segments were acknowledged by an ACK up to `connection.snd_una`. Not called where

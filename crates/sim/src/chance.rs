@@ -2,11 +2,11 @@
 //!
 //! Never: a cell with chance called one without. What draws is listed here, and a test runs random cells under two seeds.
 
-use pipefill_core::cell::{CellSpec, DirectionSpec, FlowSpec, LossSpec, Protocol};
+use pipefill_core::cell::{AqmSpec, CellSpec, DirectionSpec, FlowSpec, LossSpec, Protocol};
 use pipefill_core::units::Ratio;
 
 /// Congestion controls that draw nothing: BBR draws the phase that its gain cycle begins with.
-const CERTAIN: [&str; 2] = ["cubic", "reno"];
+const CERTAIN: [&str; 3] = ["cubic", "reno", "dctcp"];
 
 /// Whether nothing in `cell` draws from the seed: no element of the path, and no congestion control. A capture draws numbers for the
 /// packets' headers.
@@ -17,7 +17,19 @@ pub(super) fn is_absent(cell: &CellSpec) -> bool {
         flow.protocol == Protocol::Tcp && !CERTAIN.contains(&name.as_str())
     };
     let paths = [&cell.path.forward, &cell.path.reverse];
-    paths.into_iter().all(is_certain) && !cell.flows.iter().any(draws) && !cell.run.capture
+    let streams: u32 = cell.flows.iter().map(|flow| flow.parallel).sum();
+    paths.into_iter().all(|way| is_certain(way) && !hashes_or_rolls(way, streams))
+        && !cell.flows.iter().any(draws)
+        && !cell.run.capture
+}
+
+/// Whether the discipline of a queue draws: for each packet, or the hash that several streams are told apart by.
+fn hashes_or_rolls(way: &DirectionSpec, streams: u32) -> bool {
+    match way.aqm {
+        None | Some(AqmSpec::Drophead | AqmSpec::Codel(_)) => false,
+        Some(AqmSpec::FqCodel(_)) => streams > 1,
+        Some(AqmSpec::Pie(_) | AqmSpec::Red(_) | AqmSpec::Dualpi2(_)) => true,
+    }
 }
 
 fn is_certain(way: &DirectionSpec) -> bool {

@@ -25,6 +25,8 @@ pub(crate) struct Host {
     pub(crate) slow_start_after_idle: bool,
     /// `tcp_ecn`: 0 = never, 1 = asks for it and accepts it, 2 = accepts it.
     pub(crate) tcp_ecn: u8,
+    /// Whether the socket's congestion control needs ECN (`TCP_CONG_NEEDS_ECN`).
+    pub(crate) needs_ecn: bool,
     /// Whether the connection has ECN; see [`Self::agree_with`].
     pub(crate) ecn_agreed: bool,
     /// How the window follows from the buffer.
@@ -65,6 +67,7 @@ impl Host {
             moderate_rcvbuf: true,
             slow_start_after_idle: true,
             tcp_ecn: 2,
+            needs_ecn: false,
             ecn_agreed: false,
             window_rule: options.window_rule,
             gso: options.gso && is_on(offloads.gso) && is_on(offloads.tso),
@@ -86,13 +89,15 @@ impl Host {
 
     /// Whether its SYN asks for ECN (`tcp_ecn_send_syn()`).
     pub(crate) fn asks_for_ecn(&self) -> bool {
-        self.tcp_ecn == 1
+        self.tcp_ecn == 1 || self.needs_ecn
     }
 
     /// What both ends of a connection have to ask for holds only where both do (RFC 7323, 1.3 and 3.2). This end calls: it asks for ECN,
-    /// which the peer accepts (`tcp_ecn_create_request()`).
+    /// which the peer accepts (`tcp_ecn_create_request()`); a SYN that is ECT itself is accepted only by a socket whose congestion control needs
+    /// ECN too.
     pub(crate) fn agree_with(&mut self, peer: &mut Self) {
-        let ecn = self.asks_for_ecn() && peer.tcp_ecn != 0;
+        let accepts = peer.needs_ecn || (peer.tcp_ecn != 0 && !self.needs_ecn);
+        let ecn = self.asks_for_ecn() && accepts;
         (self.ecn_agreed, peer.ecn_agreed) = (ecn, ecn);
         let (scaling, timestamps) =
             (self.window_scaling && peer.window_scaling, self.timestamps && peer.timestamps);

@@ -7,7 +7,7 @@ use crate::capture::Capture;
 use crate::segment::Segment;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec, Pmtud};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::Counter;
+use pipefill_core::record::{AqmSummary, Counter};
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, FedBy, OneWay, Packet, Released};
 
@@ -152,6 +152,12 @@ impl Network {
     /// The counters of both directions, named as the lab names them.
     pub(crate) fn counters(&self) -> Vec<Counter> {
         Direction::ALL.into_iter().flat_map(|way| self.counts(way).records(way)).collect()
+    }
+
+    /// What the disciplines of both queues did.
+    pub(crate) fn aqm(&self) -> Vec<AqmSummary> {
+        let ways = [(Direction::Forward, &self.forward), (Direction::Reverse, &self.reverse)];
+        ways.into_iter().filter_map(|(direction, way)| Some(way.aqm()?.summary(direction))).collect()
     }
 
     #[inline]

@@ -37,6 +37,7 @@ pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outco
         settings,
         streams,
         counters: engine.network.counters(),
+        aqm: engine.network.aqm(),
         instrument: Instrument::default(),
         invalid: outcome.invalid,
         tables: None,

@@ -189,21 +189,22 @@ impl Hosts<'_> {
                 Transport::Ping(Box::new(PingStream::new(spec, run.cell.spec.path.clone())))
             }
             Protocol::Tcp => {
-                from.agree_with(&mut to);
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
+                let cc = congestion_control(name, run, &format!("stream {number} congestion control"))?;
+                // The listening socket has its host's congestion control, and the socket options that a sender has by default.
+                let name = &to_spec.congestion_control;
+                let receivers_cc =
+                    congestion_control(name, run, &format!("stream {number} receiver's congestion control"))?;
+                (from.needs_ecn, to.needs_ecn) = (cc.needs_ecn(), receivers_cc.needs_ecn());
+                from.agree_with(&mut to);
                 let sndbuf = flow.sndbuf.map(|asked| from_spec.granted_sndbuf(asked).get());
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
-                let cc = congestion_control(name, run, &format!("stream {number} congestion control"))?;
                 let settings =
                     SenderSettings { host: from, cc, sndbuf, max_pacing_rate, nodelay: flow.nodelay };
                 let sender = Endpoint::new(settings, None, true);
-                // The listening socket has its host's congestion control, and the socket options that a sender has by default.
-                let name = &to_spec.congestion_control;
-                let cc =
-                    congestion_control(name, run, &format!("stream {number} receiver's congestion control"))?;
                 let settings = SenderSettings {
                     host: to,
-                    cc,
+                    cc: receivers_cc,
                     sndbuf: None,
                     max_pacing_rate: None,
                     nodelay: flow.nodelay,
@@ -226,7 +227,7 @@ fn congestion_control(
     cc::by_name(name, run.seed.derive(chance)).ok_or_else(|| {
         Problem::machine(
             format!("congestion control \"{name}\" is not simulated"),
-            "choose one of reno, cubic, bbr, or run it with --on lab",
+            "choose one of reno, cubic, bbr, dctcp, or run it with --on lab",
         )
     })
 }

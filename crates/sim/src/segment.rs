@@ -4,7 +4,7 @@
 
 use pipefill_core::cell::{Direction, PathSpec};
 use pipefill_core::units::Time;
-use pipefill_link::IpPacket;
+use pipefill_link::{Ecn, IpPacket};
 
 /// The Ethernet header.
 pub(crate) const ETHERNET: u32 = 14;
@@ -205,14 +205,21 @@ pub(crate) struct Segment {
 }
 
 impl IpPacket for Segment {
-    fn is_ect(&self) -> bool {
-        matches!(&self.body, Body::Data(data) if data.header.ecn & ecn::FIELD == ecn::ECT_0)
+    fn ecn(&self) -> Ecn {
+        match &self.body {
+            Body::Data(Data { header, .. }) | Body::Ack(header) => Ecn::from_bits(header.ecn & ecn::FIELD),
+            _ => Ecn::NotEct,
+        }
     }
 
     fn set_ce(&mut self) {
-        if let Body::Data(data) = &mut self.body {
-            data.header.ecn |= ecn::CE;
+        if let Body::Data(Data { header, .. }) | Body::Ack(header) = &mut self.body {
+            header.ecn |= ecn::CE;
         }
+    }
+
+    fn flow(&self) -> u64 {
+        self.stream.into()
     }
 
     /// Linux sets DF in all that is no fragment (`IP_PMTUDISC_WANT`).

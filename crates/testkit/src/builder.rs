@@ -315,6 +315,7 @@ fn manifest(run: Run) -> Manifest {
             counter("path reverse", "dropped_random_loss_packets", 0, 0),
             counter("path interface", "rx_dropped", 0, 4),
         ],
+        aqm: Vec::new(),
         instrument: Instrument {
             release_lateness_forward: Some(lateness(20_000, 60_000)),
             release_lateness_reverse: Some(lateness(25_000, 50_000)),

@@ -71,6 +71,7 @@ pub fn judged(spec: &CellSpec, diagnosis: Diagnosis, latency: Latency, goodput_b
         receiver_quota: None,
         diagnosis,
         latency,
+        aqm: None,
         goodput_bps,
         room_bps: Some(95_640_000.0),
     }

@@ -6,7 +6,7 @@
 use crate::findings::experiment::CellResult;
 use crate::findings::finding::{Advice, Goal};
 use crate::findings::metrics::RunMetrics;
-use crate::findings::paired_runs::{Comparison, Difference};
+use crate::findings::paired_runs::{Comparison, Difference, RttComparison};
 use crate::findings::times::FlowTimes;
 use crate::judge::FULL;
 use indexmap::IndexMap;
@@ -55,6 +55,9 @@ pub struct Round {
     pub advice: Advice,
     /// Before and after; null where no pair is valid. Goodput, or payload over the active time where the advice predicts that.
     pub comparison: Option<Comparison>,
+    /// The flow's median round trip under load, where the change is for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaded_rtt: Option<RttComparison>,
     /// What limited it before.
     pub limited_by_before: Option<LimitedBy>,
     /// What limits it after.
@@ -109,21 +112,25 @@ impl Round {
             Some(flow) => of_flow(run, flow),
             None => run.goodput_bps,
         };
-        let pairs: Vec<(u64, u64)> = before
-            .run_values
-            .iter()
-            .filter_map(|one| {
-                let other = after.run_values.iter().find(|other| other.repeat == one.repeat)?;
-                (one.is_valid() && other.is_valid()).then_some((goodput(one)?, goodput(other)?))
-            })
-            .collect();
+        let loaded_rtt_us = |run: &RunMetrics| {
+            let flow = run.flows.iter().find(|one| Some(one.figures.flow) == before.headline_flow)?;
+            flow.latency.loaded_rtt_us_p50
+        };
+        let pairs = pairs_of(before, after, goodput);
+        let is_for_latency = advice.goal == Goal::Latency;
+        let loaded_rtt =
+            is_for_latency.then(|| RttComparison::of(pairs_of(before, after, loaded_rtt_us))).flatten();
         let comparison = Comparison::of(&pairs, before.runs.max(after.runs));
         let measured = comparison.as_ref().map(|one| one.after.bps).filter(|&bps| bps > 0.0);
         let predicted = advice.predicted_bps.or(advice.predicted_active_bps);
         let error = |measured: f64| Some(predicted? as f64 / measured - 1.0);
         Self {
             prediction_error: measured.and_then(error),
-            kept: is_kept(comparison.as_ref(), before, after),
+            kept: match is_for_latency {
+                true => is_shorter(comparison.as_ref(), loaded_rtt.as_ref()),
+                false => is_kept(comparison.as_ref(), before, after),
+            },
+            loaded_rtt,
             limited_by_before: before.verdict.limited_by,
             limited_by_after: after.verdict.limited_by,
             verdict_before: before.verdict.sentence.clone(),
@@ -135,6 +142,25 @@ impl Round {
             after_directory: String::new(),
         }
     }
+}
+
+/// The figures of the runs of the same repetition, before and after; of those that are valid and have one.
+fn pairs_of(
+    before: &CellResult,
+    after: &CellResult,
+    figure: impl Fn(&RunMetrics) -> Option<u64>,
+) -> Vec<(u64, u64)> {
+    let pair = |one: &RunMetrics| {
+        let other = after.run_values.iter().find(|other| other.repeat == one.repeat)?;
+        (one.is_valid() && other.is_valid()).then_some((figure(one)?, figure(other)?))
+    };
+    before.run_values.iter().filter_map(pair).collect()
+}
+
+/// The round trip is shorter, and goodput is not less by a twentieth.
+fn is_shorter(goodput: Option<&Comparison>, loaded_rtt: Option<&RttComparison>) -> bool {
+    let is_as_fast = goodput.and_then(Comparison::gain).is_none_or(|gain| (1.0 + gain) * WORTH >= 1.0);
+    is_as_fast && loaded_rtt.is_some_and(|rtt| rtt.verdict == Difference::Less)
 }
 
 /// It helped; or it lifted a limit behind which another one stood at the same height.
@@ -228,13 +254,17 @@ impl Search {
             _ => true,
         };
         let is_new = |one: &&Advice| {
-            one.goal == Goal::Throughput
-                && !one.set.is_empty()
+            !one.set.is_empty()
                 && !self.tried.contains(&one.set)
                 && !one.set.iter().any(|line| self.has_set(line))
-                && promises(one)
         };
-        self.candidates = advice.iter().filter(is_new).cloned().collect();
+        let (faster, shorter): (Vec<&Advice>, Vec<&Advice>) =
+            advice.iter().filter(is_new).partition(|one| one.goal == Goal::Throughput);
+        self.candidates = faster.into_iter().filter(|one| promises(one)).cloned().collect();
+        // A flow that can't be faster may wait less.
+        if self.candidates.is_empty() && self.tried.is_empty() {
+            self.candidates = shorter.into_iter().cloned().collect();
+        }
         self.is_full = cell.verdict.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
         self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
     }
@@ -282,6 +312,29 @@ mod tests {
     fn round(search: &Search, advice: &Advice, kept: bool) -> Round {
         let nothing = CellResult::default();
         Round { kept, ..Round::of(search.set().to_vec(), advice.clone(), &nothing, &nothing) }
+    }
+
+    #[test]
+    fn a_shorter_round_trip_is_tried_where_nothing_is_faster() {
+        let shorter = Advice { goal: Goal::Latency, ..advice("path.aqm=fq_codel", 100) };
+        let full = cell(LimitedBy::Path, 100, vec![shorter.clone()]);
+        let mut search = Search::of(&full);
+        assert_eq!(search.next_change().map(|one| one.set), Some(shorter.set.clone()));
+        let faster = cell(LimitedBy::Rwnd, 100, vec![advice("receiver.tcp_rmem=1", 300), shorter]);
+        let mut search = Search::of(&faster);
+        assert_eq!(search.next_change().map(|one| one.set), Some(vec!["receiver.tcp_rmem=1".to_owned()]));
+        assert_eq!(search.next_change(), None);
+    }
+
+    #[test]
+    fn a_shorter_round_trip_may_cost_a_little_goodput() {
+        let of = |bps: u64| Comparison::of(&[(100, bps), (101, bps), (102, bps)], 3);
+        let rtt = |after| RttComparison::of(vec![(50_000, after), (51_000, after), (50_500, after)]);
+        let is_shorter = |bps, after| is_shorter(of(bps).as_ref(), rtt(after).as_ref());
+        assert_eq!(
+            [is_shorter(99, 25_000), is_shorter(90, 25_000), is_shorter(99, 50_600), is_shorter(99, 90_000)],
+            [true, false, false, false]
+        );
     }
 
     #[test]

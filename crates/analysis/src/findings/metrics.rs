@@ -3,6 +3,7 @@
 //! `docs/metrics.md` defines each with formula, unit, source field and pitfall; a change here is a change there. Never: a
 //! choice that depends on the backend, or a figure made up for what was not recorded (`None` instead).
 
+mod aqm;
 mod capacity;
 mod delivery;
 mod flow;
@@ -26,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use aqm::AqmMetrics;
 pub use capacity::CapacityUse;
 pub use delivery::StreamGoodput;
 pub use flow::{FlowFigures, FlowMetrics};
@@ -77,6 +79,9 @@ pub struct RunMetrics {
     /// What pings measured; `None` where there was none.
     #[serde(default)]
     pub ping: Option<PingMetrics>,
+    /// What the disciplines of the queues did; none where all are drop-tail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aqm: Vec<AqmMetrics>,
     /// How good the instrument was, and what the path dropped.
     #[serde(flatten)]
     pub instrument: InstrumentMetrics,
@@ -180,6 +185,7 @@ impl<'a> Condenser<'a> {
             tcp: self.tcp.metrics(),
             udp: udp::metrics(&manifest.streams),
             ping: self.pings.metrics(),
+            aqm: aqm::metrics(manifest),
             instrument: instrument::metrics(manifest),
             flows,
             path_facts: manifest.subject.observed().map(|observed| observed.path.clone()),

@@ -54,6 +54,43 @@ pub struct Comparison {
     pub verdict: Difference,
 }
 
+/// Median round trips under load before and after a change, pair by pair.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct RttComparison {
+    /// Each pair, before and after; pairs of which a run is invalid, or has no round trip, are not here.
+    pub pairs: Vec<(u64, u64)>,
+    /// Before: the median of the runs.
+    pub before_us: f64,
+    /// After.
+    pub after_us: f64,
+    /// After − before: the median of the pairs' differences.
+    pub difference_us: f64,
+    /// Lower end of its interval; null with too few pairs.
+    pub low_us: Option<f64>,
+    /// Upper end.
+    pub high_us: Option<f64>,
+    /// What that says.
+    pub verdict: Difference,
+}
+
+impl RttComparison {
+    /// Of the valid `pairs` (before, after), microseconds; `None` where there is none.
+    pub fn of(pairs: Vec<(u64, u64)>) -> Option<Self> {
+        let values = |value: fn(&(u64, u64)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
+        let found = statistics::paired(&values(|&(before, after)| after as f64 - before as f64))?;
+        let (low_us, high_us) = (found.interval.map(|one| one.low), found.interval.map(|one| one.high));
+        Some(Self {
+            before_us: median(&values(|pair| pair.0 as f64))?,
+            after_us: median(&values(|pair| pair.1 as f64))?,
+            difference_us: found.value,
+            low_us,
+            high_us,
+            verdict: verdict(low_us, high_us),
+            pairs,
+        })
+    }
+}
+
 impl Comparison {
     /// Of the valid `pairs` (before, after) out of `pairs_run`; `None` where there is none.
     pub fn of(pairs: &[(u64, u64)], pairs_run: usize) -> Option<Self> {
@@ -66,7 +103,7 @@ impl Comparison {
             pairs_run,
             before: Median::of(&values(|pair| pair.0 as f64))?,
             after: Median::of(&values(|pair| pair.1 as f64))?,
-            verdict: verdict(&difference),
+            verdict: verdict(difference.low_bps, difference.high_bps),
             difference,
             detectable_bps: found.detectable,
         })
@@ -105,8 +142,8 @@ impl Median {
     }
 }
 
-fn verdict(difference: &Median) -> Difference {
-    match (difference.low_bps, difference.high_bps) {
+fn verdict(low: Option<f64>, high: Option<f64>) -> Difference {
+    match (low, high) {
         (Some(low), _) if low > 0.0 => Difference::More,
         (_, Some(high)) if high < 0.0 => Difference::Less,
         (Some(_), Some(_)) => Difference::NotShown,

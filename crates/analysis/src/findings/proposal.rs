@@ -75,8 +75,10 @@ pub enum Setting {
     LongerQueue(f64),
     /// Depth of the bottleneck's or the policer's token bucket, bytes.
     Burst(u64),
-    /// A shorter one, or an AQM.
+    /// A shorter one.
     ShorterQueue(f64),
+    /// FQ-CoDel in place of a drop-tail queue at the bottleneck.
+    FqCodel,
     /// What the delay element can hold, packets.
     DelayLimit(u64),
     /// The CPU time that a cgroup may use in each period, microseconds.
@@ -120,6 +122,7 @@ impl Setting {
             Self::Duration(_) => "duration",
             Self::Burst(_) => "burst",
             Self::LongerQueue(_) | Self::ShorterQueue(_) | Self::QueuePackets(_) => "queue",
+            Self::FqCodel => "aqm",
             Self::SpacedDatagrams(_) => "spacing",
             Self::DelayLimit(_) => "delay_limit",
             Self::CpuQuota { quota, .. } if quota.has_period_beside_it() => CpuQuota::FILE,
@@ -137,6 +140,7 @@ impl Setting {
             Self::WindowScaling | Self::ReceiveAutotuning | Self::MtuProbing => "1".to_owned(),
             Self::KeepCwndAfterIdle => "0".to_owned(),
             Self::Bbr => "bbr".to_owned(),
+            Self::FqCodel => "fq_codel".to_owned(),
             Self::NoDelay => "true".to_owned(),
             Self::QuickAck => "1".to_owned(),
             Self::Rcvbuf(bytes)
@@ -364,6 +368,8 @@ pub enum Reason {
     DelayElementIsSmall,
     /// The queue is never empty for long.
     StandingQueue,
+    /// An AQM keeps the queue at its target, and flows apart.
+    AqmKeepsItShort,
 }
 
 /// By which names the two hosts of a flow go.

@@ -4,7 +4,9 @@
 //! instead).
 
 use crate::findings::finding::Latency;
-use crate::findings::metrics::{FlowFigures, PingMetrics, RunMetrics, TcpMetrics, UdpMetrics, UnmetSetting};
+use crate::findings::metrics::{
+    AqmMetrics, FlowFigures, PingMetrics, RunMetrics, TcpMetrics, UdpMetrics, UnmetSetting,
+};
 use crate::findings::times::FlowTimes;
 use crate::findings::verdict::Verdict;
 use indexmap::IndexMap;
@@ -110,6 +112,9 @@ pub struct CellResult {
     /// What pings measured: of the valid run whose fitted base is the (upper) median; null where there was none.
     #[serde(default)]
     pub ping: Option<PingMetrics>,
+    /// What the disciplines of the queues did: medians of each figure; none where all are drop-tail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aqm: Vec<AqmMetrics>,
     /// What theory predicts; null where nothing was sampled.
     pub predicted_bps: Option<u64>,
     /// Which repetition the sentence is about; null where there is none.

@@ -3,6 +3,7 @@
 //! A law gives a figure only where its assumptions hold.
 
 use crate::findings::finding::{Advice, Latency};
+use crate::findings::metrics::AqmMetrics;
 use crate::findings::udp_socket_report::UdpSocketReport;
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
@@ -118,6 +119,8 @@ pub struct JudgedFlow {
     pub diagnosis: Diagnosis,
     /// Its round trips.
     pub latency: Latency,
+    /// What the discipline of the queue in its direction did; absent where that is drop-tail.
+    pub aqm: Option<AqmMetrics>,
     /// Its goodput.
     pub goodput_bps: u64,
     /// What it could reach beside the others, bits per second of payload; absent where the path has no rate.

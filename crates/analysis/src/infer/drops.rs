@@ -11,6 +11,7 @@ pub(crate) struct Drops {
     pub(crate) exceeds_mtu: Option<u64>,
     /// Absent where the path has no policer.
     pub(crate) policed: Option<u64>,
+    /// Where the queue has a discipline, what that dropped too.
     pub(crate) queue: Option<u64>,
     pub(crate) delay_limit: Option<u64>,
     pub(crate) exceeds_burst: Option<u64>,
@@ -39,7 +40,8 @@ impl Drops {
             random: dropped(DropReason::RandomLoss),
             exceeds_mtu: dropped(DropReason::ExceedsMtu),
             policed: dropped(DropReason::Policed),
-            queue: dropped(DropReason::QueueFull),
+            queue: dropped(DropReason::QueueFull)
+                .map(|full| full.saturating_add(dropped(DropReason::Aqm).unwrap_or(0))),
             delay_limit: dropped(DropReason::DelayLimit),
             exceeds_burst: dropped(DropReason::ExceedsBurst),
             offered: None,
@@ -75,6 +77,18 @@ impl Drops {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_aqm_dropped_was_dropped_by_the_queue() {
+        let counted = DatagramSample {
+            offered_packets: 100,
+            dropped_queue_full_packets: 2,
+            dropped_aqm_packets: 3,
+            ..DatagramSample::default()
+        };
+        let drops = Drops::of_datagrams(&counted);
+        assert_eq!((drops.queue, drops.share()), (Some(5), Some(0.05)));
+    }
 
     #[test]
     fn what_a_policer_or_an_inner_link_dropped_was_dropped_by_the_path() {

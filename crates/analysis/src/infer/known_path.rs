@@ -40,6 +40,8 @@ pub struct KnownWay {
     pub queue: Option<Fact<Bytes>>,
     /// Packets that it holds, where that is its bound.
     pub queue_packets: Option<u64>,
+    /// Whether a discipline is known to manage its queue: then the queue's size is only a bound.
+    pub has_aqm: bool,
     /// Depth of its token bucket.
     pub burst: Option<Fact<Bytes>>,
     /// What drops all beyond a rate, beside the bottleneck.
@@ -67,6 +69,7 @@ impl KnownPath {
                     QueueLimit::Packets(packets) => Some(packets),
                     QueueLimit::Bytes(_) | QueueLimit::Bdp(_) => None,
                 },
+                has_aqm: way.aqm.is_some(),
                 burst: Some(Fact::asked(bottleneck.burst)),
                 ..known
             })

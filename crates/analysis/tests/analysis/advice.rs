@@ -109,6 +109,7 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
         shown,
         [
             (String::new(), Goal::Throughput, None),
+            ("path.aqm=fq_codel".to_owned(), Goal::Latency, Some(45_000)),
             ("path.queue=0.5bdp".to_owned(), Goal::Latency, Some(60_000)),
             ("sender.congestion_control=bbr".to_owned(), Goal::Latency, Some(50_000)),
         ]

@@ -10,7 +10,7 @@ use pipefill_capture::write::file_name;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{PathFacts, Setting};
+use pipefill_core::record::{AqmSummary, PathFacts, Setting};
 use pipefill_core::scenario::TraceModel;
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
@@ -203,14 +203,15 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     let has_rate = args.profile.is_some() || args.rate.is_some() || args.rate_trace.is_some();
     let has_reverse_rate =
         args.profile.is_some() || args.reverse_rate.is_some() || args.reverse_rate_trace.is_some();
-    let queues: &[&str] = match (has_rate, has_reverse_rate) {
-        (_, false) => &["queue"],
-        (false, true) => &["reverse_queue"],
-        (true, true) => &["queue", "reverse_queue"],
+    let [queues, aqms, ecns]: [&[&str]; 3] = match (has_rate, has_reverse_rate) {
+        (_, false) => [&["queue"], &["aqm"], &["ecn"]],
+        (false, true) => [&["reverse_queue"], &["reverse_aqm"], &["reverse_ecn"]],
+        (true, true) => [&["queue", "reverse_queue"], &["aqm", "reverse_aqm"], &["ecn", "reverse_ecn"]],
     };
+    let ecn = args.ecn.then(|| "true".to_owned());
     let [rate_trace, reverse_rate_trace] =
         [&args.rate_trace, &args.reverse_rate_trace].map(|trace| trace.as_deref().map(trace_from_here));
-    let options: [PathOption<'_>; 12] = [
+    let options: [PathOption<'_>; 14] = [
         ("--profile", &args.profile, &["profile"]),
         ("--rtt", &args.rtt, &["rtt"]),
         ("--rate", &args.rate, &["rate"]),
@@ -218,6 +219,8 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
         ("--reverse-rate", &args.reverse_rate, &["reverse_rate"]),
         ("--reverse-rate-trace", &reverse_rate_trace, &["reverse_rate_trace"]),
         ("--queue", &args.queue, queues),
+        ("--aqm", &args.aqm, aqms),
+        ("--ecn", &ecn, ecns),
         ("--loss", &args.loss, &["loss", "reverse_loss"]),
         ("--jitter", &args.jitter, &["jitter", "reverse_jitter"]),
         ("--mark", &args.mark, &["mark", "reverse_mark"]),
@@ -231,7 +234,7 @@ fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     // A download goes to the command.
     set.extend(args.profile.is_some().then(|| "path.subscriber=sender".to_owned()));
     // What may not be marked is not.
-    set.extend(args.mark.is_some().then(|| "host.tcp_ecn=1".to_owned()));
+    set.extend((args.mark.is_some() || args.ecn).then(|| "host.tcp_ecn=1".to_owned()));
     set.extend(typed.iter().map(|(_, assignment)| assignment.clone()));
     set.extend(args.set.iter().cloned());
     set.extend(args.capture.then(|| "run.capture=true".to_owned()));
@@ -300,6 +303,8 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         let lost = count("dropped_random_loss_packets");
         let queue = count("dropped_queue_full_packets");
         let others: String = [
+            ("dropped_aqm_packets", "dropped by the AQM"),
+            ("marked_aqm_packets", "marked by the AQM"),
             ("marked_random_packets", "marked"),
             ("dropped_policed_packets", "dropped by the policer"),
             ("dropped_exceeds_mtu_packets", "too large for the inner link"),
@@ -312,6 +317,8 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
             let [p99, worst] = [late.p99_ns, late.max_ns].map(|ns| ns as f64 / 1e6);
             format!(", 99 % of them at most {p99:.2} ms late, the worst {worst:.2} ms")
         });
+        let aqm =
+            carried.aqm.iter().find(|aqm| aqm.direction == *direction).map_or_else(String::new, aqm_words);
         let name = direction.as_str();
         let rate = is_alone.then(|| {
             let bits = count("offered_bytes").saturating_mul(8) as f64;
@@ -319,7 +326,7 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         });
         let rate = rate.unwrap_or_default();
         format!(
-            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{others}{late}",
+            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{others}{aqm}{late}",
             count("offered_packets")
         )
     });
@@ -330,6 +337,16 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
             "{text}. It had no room for {drops} packets of its own: these losses are the instrument's"
         ),
     }
+}
+
+/// How long packets waited in a queue with a discipline.
+fn aqm_words(aqm: &AqmSummary) -> String {
+    let sojourns = [aqm.sojourn_us_p50, aqm.sojourn_us_p95, aqm.sojourn_us_p99];
+    let [p50, p95, p99] = sojourns.map(|us| us.unwrap_or(0) as f64 / 1e3);
+    format!(
+        ", {p50:.2} ms in {} in the median, {p95:.2} ms at the 95th and {p99:.2} ms at the 99th percentile",
+        aqm.kind
+    )
 }
 
 /// Where a host's capture is, and whether it is whole.

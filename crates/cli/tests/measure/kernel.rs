@@ -35,6 +35,8 @@ fn is_as_asked(only: &str) -> Outcome {
         "short" => close_to(&cell, "lost_percent", 100.0 * (1.0 - 1000.0 * MSS * 8.0 / 0.2 / 500e6), 3.0),
         "long" => close_to(&cell, "lost_percent", 0.0, 0.0),
         "mark" => marks_are_echoed(&Record::of(&folder)),
+        "aqm" => a_ping_waits_for_the_target(&cell, &Record::of(&folder)),
+        "aqm-ecn" => an_aqm_marks_and_drops_nothing(&Record::of(&folder)),
         "policer" => a_policer_passes_burst_and_rate(&Record::of(&folder)),
         "trace" => a_trace_is_followed(&folder),
         "outage" => an_outage_ends(&Record::of(&folder)),
@@ -140,6 +142,34 @@ fn marks_are_echoed(record: &Record) {
     let settings = record.0["settings"].as_array().unwrap();
     let ecn = settings.iter().find(|each| each["name"] == "net.ipv4.tcp_ecn").unwrap();
     assert_eq!((&ecn["asked"], &ecn["got"]), (&"1".into(), &"1".into()));
+}
+
+/// RFC 8290: beside a bulk flow a sparse one waits for little more than the target; here up to three of them. A drop-tail queue of 1000
+/// packets holds 240 ms.
+fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
+    let loaded_us = cell.0["flows"][0]["loaded_rtt_us_p95"].as_f64().unwrap();
+    let aqm = cell.axis("path.aqm");
+    println!("{aqm}: {loaded_us} µs at the 95th percentile, {}", record.0["aqm"]);
+    if aqm == "droptail" {
+        assert!(loaded_us > 20e3 + 60e3);
+        assert_eq!(record.0["aqm"], Value::Null);
+        return;
+    }
+    assert!(loaded_us <= 20e3 + 3.0 * 5e3);
+    assert!(record.forward("dropped_aqm_packets") > 0);
+    assert_eq!(record.0["aqm"][0]["kind"], aqm);
+    assert_eq!(cell.0["aqm"][0]["target_us"], 5000);
+}
+
+/// The receiver's kernel counts the marks, and its checksums are right.
+fn an_aqm_marks_and_drops_nothing(record: &Record) {
+    let (marked, came) =
+        (record.forward("marked_aqm_packets"), record.counter("receiver nstat", "IpExtInCEPkts"));
+    println!("{marked} marked, {came} came, {} sent again", record.sender("retransmits"));
+    assert!(0 < came && came <= marked, "{came} of {marked}");
+    assert_eq!((record.forward("dropped_aqm_packets"), record.forward("dropped_queue_full_packets")), (0, 0));
+    assert_eq!(record.sender("retransmits"), 0);
+    assert_eq!(record.counter("receiver nstat", "TcpInCsumErrors"), 0);
 }
 
 fn a_policer_passes_burst_and_rate(record: &Record) {

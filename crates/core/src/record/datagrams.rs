@@ -30,6 +30,9 @@ pub struct DatagramSample {
     pub dropped_delay_limit_packets: u64,
     /// Dropped by the full queue.
     pub dropped_queue_full_packets: u64,
+    /// Dropped by the queue's discipline though there was room; 0 in records of before there was one.
+    #[serde(default)]
+    pub dropped_aqm_packets: u64,
     /// Dropped because they are larger than the token bucket.
     pub dropped_exceeds_burst_packets: u64,
     /// The longest burst so far: packets that came before what came earlier had left a bottleneck of this flow alone and its token bucket
@@ -59,6 +62,7 @@ impl DatagramSample {
             DropReason::Policed => self.dropped_policed_packets,
             DropReason::DelayLimit => self.dropped_delay_limit_packets,
             DropReason::QueueFull => self.dropped_queue_full_packets,
+            DropReason::Aqm => self.dropped_aqm_packets,
             DropReason::ExceedsBurst => self.dropped_exceeds_burst_packets,
         }
     }
@@ -71,6 +75,7 @@ impl DatagramSample {
             DropReason::Policed => &mut self.dropped_policed_packets,
             DropReason::DelayLimit => &mut self.dropped_delay_limit_packets,
             DropReason::QueueFull => &mut self.dropped_queue_full_packets,
+            DropReason::Aqm => &mut self.dropped_aqm_packets,
             DropReason::ExceedsBurst => &mut self.dropped_exceeds_burst_packets,
         }
     }

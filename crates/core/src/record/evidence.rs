@@ -42,22 +42,25 @@ pub enum DropReason {
     DelayLimit,
     /// The queue before the token bucket was full (tbf's `limit`).
     QueueFull,
+    /// The queue's discipline dropped it, though there was room (`path.aqm`).
+    Aqm,
     /// The packet is larger than the bucket, so that it could never pass (tbf's `max_size`).
     ExceedsBurst,
 }
 
 impl DropReason {
     /// Every reason, in the order of the path.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::RandomLoss,
         Self::ExceedsMtu,
         Self::Policed,
         Self::DelayLimit,
         Self::QueueFull,
+        Self::Aqm,
         Self::ExceedsBurst,
     ];
 
-    /// The word of the records: `random_loss`, `exceeds_mtu`, `policed`, `delay_limit`, `queue_full`, `exceeds_burst`.
+    /// The word of the records: `random_loss`, `exceeds_mtu`, `policed`, `delay_limit`, `queue_full`, `aqm`, `exceeds_burst`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RandomLoss => "random_loss",
@@ -65,6 +68,7 @@ impl DropReason {
             Self::Policed => "policed",
             Self::DelayLimit => "delay_limit",
             Self::QueueFull => "queue_full",
+            Self::Aqm => "aqm",
             Self::ExceedsBurst => "exceeds_burst",
         }
     }
@@ -89,6 +93,8 @@ pub enum PathCount {
     Reordered,
     /// Marked CE by chance (`path.mark`).
     MarkedRandomly,
+    /// Marked CE by the queue's discipline (`path.aqm`).
+    MarkedByAqm,
     /// Dropped for this reason.
     Dropped(DropReason),
 }
@@ -102,6 +108,7 @@ impl PathCount {
             Self::Duplicated => "duplicated".into(),
             Self::Reordered => "reordered".into(),
             Self::MarkedRandomly => "marked_random".into(),
+            Self::MarkedByAqm => "marked_aqm".into(),
             Self::Dropped(reason) => format!("dropped_{reason}").into(),
         }
     }

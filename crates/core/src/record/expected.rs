@@ -22,6 +22,7 @@ impl Manifest {
             wall_ms: None,
             environment: Environment::default(),
             settings: Vec::new(),
+            aqm: Vec::new(),
             streams: (0..)
                 .zip(streams)
                 .map(|(stream, (index, flow))| expected(stream, index, flow, start_us))

@@ -1,5 +1,6 @@
 //! The TOML file as layers of settings: every key known, every value readable, each with its place in the text.
 
+use super::aqm;
 use super::bounds::{CHANGES_MAX, FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, ScenarioProblem};
 use super::key::{APP, CHANGE, Key, Kind, SYSCTL, Slot};
@@ -299,6 +300,7 @@ impl Reader {
             }
             match Key::find(section, entry.name) {
                 Some(key) if key.kind == Kind::Application => self.application(&entry, key, place, layer),
+                Some(key) if key.kind == Kind::Aqm => self.aqm(&entry, key, place, layer),
                 Some(key) => {
                     let name = entry.name.to_owned();
                     self.setting(&entry, key, Slot { name, ..place.clone() }, layer);
@@ -433,6 +435,47 @@ impl Reader {
         Some(Text { text, origin: in_file(span) })
     }
 
+    /// `aqm = "fq_codel"`, a table with `kind`, or a list of both, which is an axis.
+    fn aqm(&mut self, entry: &Entry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
+        let slot = Slot { name: key.name.to_owned(), ..place.clone() };
+        let Some(table) = entry.item.as_table_like() else {
+            self.setting(entry, key, slot, layer);
+            return;
+        };
+        let at = entry.value_at();
+        let Some(text) = self.aqm_text(table, &at) else { return };
+        match Setting::checked(slot, key, vec![Text { text, origin: at.clone() }], false, &at) {
+            Ok(setting) => layer.settings.push(setting),
+            Err(problems) => self.problems.extend(problems),
+        }
+    }
+
+    /// A table of a discipline as one text: `codel target=5ms interval=100ms`.
+    fn aqm_text(&mut self, table: &dyn TableLike, at: &Origin) -> Option<String> {
+        let kind = entries(table).into_iter().find(|member| member.name == KIND);
+        let kind = kind.and_then(|member| scalar(member.item.as_value()?));
+        let Some(word) = kind else {
+            self.report(at, "the discipline has no kind", "write e.g. kind = \"codel\" in it");
+            return None;
+        };
+        let kind = aqm::kind(&word.text);
+        let kind = kind.map_err(|error| self.report(&word.origin, error.message, error.help)).ok()?;
+        let mut text = word.text;
+        for member in entries(table).iter().filter(|member| member.name != KIND) {
+            let Some(value) = member.item.as_value().and_then(scalar) else {
+                let help = "write one value; for an axis, write a list of such tables";
+                self.report(&member.value_at(), format!("a discipline has one {}", member.name), help);
+                return None;
+            };
+            if let Err(error) = aqm::check_parameter(kind, member.name, &value.text) {
+                self.report(&member.value_at(), error.message, error.help);
+                return None;
+            }
+            let _ = write!(text, " {}={}", member.name, value.text);
+        }
+        Some(text)
+    }
+
     /// `[host.sysctl]`: quoted names, or dotted ones, which TOML reads as tables in tables.
     fn sysctls(&mut self, entry: &Entry<'_>, prefix: &str, place: &Slot, layer: &mut Layer) {
         let Some(table) = entry.item.as_table_like() else {
@@ -477,10 +520,17 @@ impl Reader {
     fn text(&mut self, value: &Value, key: &'static Key) -> Option<Text> {
         let written = match (value, key.kind) {
             (Value::InlineTable(table), Kind::Application) => return self.application_text(table, key),
+            (Value::InlineTable(table), Kind::Aqm) => {
+                let origin = in_file(table.span().unwrap_or(0..0));
+                return self.aqm_text(table, &origin).map(|text| Text { text, origin });
+            }
             (Value::Array(list), Kind::Writes) => joined(list),
             _ => scalar(value).filter(|_| {
                 value.is_str()
-                    || !matches!(key.kind, Kind::Word | Kind::Application | Kind::Trace | Kind::Profile)
+                    || !matches!(
+                        key.kind,
+                        Kind::Word | Kind::Application | Kind::Aqm | Kind::Trace | Kind::Profile
+                    )
             }),
         };
         match written {

@@ -1,5 +1,6 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
+use super::aqm::AqmDraft;
 use super::profiles::Subscriber;
 use super::section::Section;
 use crate::cell::{
@@ -80,6 +81,8 @@ pub(super) struct WayDraft {
     /// The name of a trace.
     pub(super) rate_trace: Option<String>,
     pub(super) queue: Option<QueueLimit>,
+    pub(super) aqm: Option<AqmDraft>,
+    pub(super) ecn: Option<bool>,
     pub(super) burst: Option<Bytes>,
     pub(super) loss: Option<LossSpec>,
     pub(super) jitter: Option<Duration>,

@@ -33,6 +33,8 @@ pub enum Kind {
     Sizes,
     /// `"bulk"`, `{ kind = "requests", response = "64KiB" }`
     Application,
+    /// `"fq_codel"`, `{ kind = "codel", target = "5ms" }`
+    Aqm,
     /// `["300B", "1200B"]`
     Writes,
     /// `"lte-driving"`, or a file's name.
@@ -61,6 +63,7 @@ impl Kind {
             Self::Buffers => "minimum, default and maximum, e.g. \"4096 131072 6MiB\"",
             Self::Sizes => "sizes separated by spaces, e.g. \"64B 1400B 65500B\"",
             Self::Application => "\"bulk\", or a table, e.g. { kind = \"requests\", response = \"64KiB\" }",
+            Self::Aqm => "\"fq_codel\", or a table, e.g. { kind = \"codel\", target = \"5ms\" }",
             Self::Writes => "a list of sizes, e.g. [\"300B\", \"1200B\"]",
             Self::Trace => "the name of a trace or of a file, e.g. \"lte-driving\"",
             Self::Profile => "the name of a profile, e.g. \"lte\"",

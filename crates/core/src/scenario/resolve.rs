@@ -1,6 +1,7 @@
 //! From what was said to a resolved cell: defaults, and the rules that bind several keys.
 
 mod app;
+mod aqm;
 mod hazards;
 mod path;
 

@@ -1,6 +1,7 @@
 //! The one table of keys. The parser, `--set`, the axes and the key reference all read it.
 
 use super::application;
+use super::aqm;
 use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{Split, Ways};
 use super::expect;
@@ -73,7 +74,11 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "mpu", Bytes, None, "64B", store!(Path, p => p.mpu, mpu),
         "What the smallest frame costs with its overhead, as `mpu` of `tc stab`, at most 2047B. Default: that of `rate_layer`. Both directions."),
     key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
-        "Most that may wait at the bottleneck (drop-tail). A BDP is rate × rtt, at least one frame. Default, and for BDPs at a round trip of zero: one BDP, at least 100 frames."),
+        "Most that may wait at the bottleneck (drop-tail, see `aqm`). A BDP is rate × rtt, at least one frame. Default, and for BDPs at a round trip of zero: one BDP, at least 100 frames."),
+    key!(&[Path], "aqm", Aqm, Some("droptail"), "codel target=5ms interval=100ms", store!(Path, p => p.forward.aqm, aqm::parse),
+        "How the forward bottleneck's queue is managed: `droptail`, `drophead`, `codel`, `fq_codel`, `pie`, `red` or `dualpi2`, with parameters in a table with `kind` or in one text; see [AQM and ECN](aqm.md). `queue` is its limit; without one it is that of Linux's qdisc."),
+    key!(&[Path], "ecn", Flag, None, "true", store!(Path, p => p.forward.ecn, flag),
+        "Whether the AQM marks packets that may be marked (ECT, see `tcp_ecn`) in place of dropping them. Default: as Linux's qdisc, true for `fq_codel` and `dualpi2`. `droptail` and `drophead` mark nothing."),
     key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),
         "Depth of the bottleneck's token bucket; at least one frame (`mtu` + 14 bytes, and what `rate_layer` adds)."),
     key!(&[Path], "loss", Loss, Some("0%"), "1%", store!(Path, p => p.forward.loss, loss),
@@ -106,6 +111,10 @@ pub const KEYS: &[Key] = &[
         "As `rate_trace`, for the reverse direction."),
     key!(&[Path], "reverse_queue", Queue, None, "100p", store!(Path, p => p.reverse.queue, queue_limit),
         "As `queue`, for the reverse direction."),
+    key!(&[Path], "reverse_aqm", Aqm, Some("droptail"), "fq_codel", store!(Path, p => p.reverse.aqm, aqm::parse),
+        "As `aqm`, for the reverse direction."),
+    key!(&[Path], "reverse_ecn", Flag, None, "true", store!(Path, p => p.reverse.ecn, flag),
+        "As `ecn`, for the reverse direction."),
     key!(&[Path], "reverse_burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.reverse.burst, bytes),
         "As `burst`, for the reverse direction."),
     key!(&[Path], "reverse_loss", Loss, Some("0%"), "0.1%", store!(Path, p => p.reverse.loss, loss),

@@ -76,6 +76,7 @@ pub(super) fn write(
         settings,
         streams,
         counters: Vec::new(),
+        aqm: Vec::new(),
         instrument: Instrument::default(),
         invalid,
         tables: None,

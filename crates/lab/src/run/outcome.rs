@@ -2,7 +2,8 @@
 
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary, Subject,
+    AqmSummary, Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary,
+    Subject,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,7 @@ pub(super) struct Outcome {
     pub(super) settings: Vec<Setting>,
     pub(super) streams: Vec<StreamSummary>,
     pub(super) counters: Vec<Counter>,
+    pub(super) aqm: Vec<AqmSummary>,
     pub(super) instrument: Instrument,
     pub(super) invalid: Vec<Invalid>,
     pub(super) data_path: Option<&'static str>,
@@ -44,6 +46,7 @@ impl Outcome {
             settings: self.settings,
             streams: self.streams,
             counters: self.counters,
+            aqm: self.aqm,
             instrument: self.instrument,
             invalid: self.invalid,
             tables: None,

@@ -88,6 +88,7 @@ impl Conditions {
 /// What is only in the lab's own path.
 fn refuse_hazards(way: &DirectionSpec) -> Result<(), String> {
     let keys = [
+        ("aqm", way.aqm.is_some()),
         ("mark", !way.mark.is_none()),
         ("policer", way.policer.is_some()),
         ("inner_mtu", way.inner_mtu.is_some()),

@@ -70,6 +70,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::Duration(_) => format!("a transfer of {value} and more"),
         Setting::Burst(size) => format!("a token bucket of {} at the bottleneck", bytes(size)),
         Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
+        Setting::FqCodel => format!("{value} in place of the drop-tail queue at the bottleneck"),
         Setting::QueuePackets(packets) => {
             format!("a queue of {} at the bottleneck", counted(packets, "packet(s)"))
         }
@@ -121,11 +122,10 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         Setting::OtherFlowsMaxPacingRate(kbit) => {
             option(bytes_a_second(kbit), note("bytes/s, on the other flow"))
         }
-        Setting::ShorterQueue(_) => {
-            "tc qdisc replace dev DEV root fq_codel    # on the bottleneck: an AQM".to_owned()
-        }
+        Setting::FqCodel => "tc qdisc replace dev DEV root fq_codel    # on the bottleneck".to_owned(),
         Setting::DelayLimit(packets) => format!("tc qdisc change … netem limit {packets}"),
         Setting::LongerQueue(_)
+        | Setting::ShorterQueue(_)
         | Setting::Burst(_)
         | Setting::QueuePackets(_)
         | Setting::SpacedDatagrams(_)
@@ -322,6 +322,10 @@ fn why(reason: Reason) -> String {
         }
         Reason::StandingQueue => {
             "the queue is never empty for long; what is beyond half a BDP adds delay and no goodput"
+        }
+        Reason::AqmKeepsItShort => {
+            "the queue is never empty for long; FQ-CoDel drops or marks what has waited longer than 5 ms for a while, and gives each \
+             flow a queue of its own"
         }
     };
     why.to_owned()

@@ -138,6 +138,7 @@ fn by_reason(figures: &DatagramFigures) -> String {
         DropReason::Policed => "by the policer",
         DropReason::DelayLimit => "by the delay element, which was full",
         DropReason::QueueFull => "by the full queue",
+        DropReason::Aqm => "by the queue's AQM",
         DropReason::ExceedsBurst => "larger than the token bucket",
     };
     let counts = &figures.counted;

@@ -7,6 +7,7 @@ use super::waits::{Waited, rest_by_cause, waited, while_active};
 use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
 use crate::quantity::{Kind, bytes, counted, duration, percent, rate, whole_ms};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
+use pipefill_analysis::findings::metrics::AqmMetrics;
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
 };
@@ -88,6 +89,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         + &while_active(diagnosis, limit_name)
         + &unlimited
         + &latency(&judged.latency)
+        + &judged.aqm.as_ref().map_or_else(String::new, aqm)
         + &testbed
         + &shared
 }
@@ -531,6 +533,30 @@ fn latency(latency: &Latency) -> String {
     format!(
         " Bufferbloat: the queue ({way}){holds} adds {} to the round trip{from_to}{worst}.",
         duration(added_us)
+    )
+}
+
+/// What the discipline of the queue did.
+fn aqm(aqm: &AqmMetrics) -> String {
+    let mut done = Vec::new();
+    let counts = [
+        (aqm.dropped_packets, "dropped"),
+        (aqm.marked_packets, "marked"),
+        (aqm.overflow_packets, "dropped for want of room"),
+    ];
+    for (count, verb) in counts {
+        done.extend(
+            count.filter(|&count| count > 0).map(|count| format!("{verb} {}", counted(count, "packet(s)"))),
+        );
+    }
+    let done = if done.is_empty() { "dropped and marked nothing".to_owned() } else { done.join(", ") };
+    let sojourns =
+        [aqm.sojourn_us_p50, aqm.sojourn_us_p95, aqm.sojourn_us_p99].map(Option::unwrap_or_default);
+    let [p50, p95, p99] = sojourns.map(duration);
+    let target = aqm.target_us.map_or_else(String::new, |target| format!(" (target {})", duration(target)));
+    format!(
+        " The AQM {} {done}; packets waited {p50} in the median, {p95} at the 95th and {p99} at the 99th percentile{target}.",
+        aqm.kind
     )
 }
 

@@ -117,6 +117,7 @@ impl Wire {
             (body, Kind::Tcp(tcp)) => {
                 let (payload, field) = match body {
                     Body::Data(data) => (data.len, data.header.ecn & ecn::FIELD),
+                    Body::Ack(header) => (0, header.ecn & ecn::FIELD),
                     _ => (0, 0),
                 };
                 Headers::tcp(ends, segment.id, &self.tcp(tcp, body, from), payload).with_ecn(field)

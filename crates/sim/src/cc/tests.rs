@@ -17,6 +17,8 @@ pub(super) fn connection() -> Connection {
         srtt_us: 20_000,
         min_rtt_us: 20_000,
         delivered: 1,
+        delivered_ce: 0,
+        has_ecn: false,
         lost: 0,
         delivered_time: Time::ZERO,
         in_flight: 0,

@@ -9,13 +9,18 @@ use std::fmt::Write;
 
 /// What a path without a rate carries, bits per second.
 const HOST_RATE: u64 = 25_000_000_000;
+/// Tells the dice of the AQM from those of all else.
+const AQM_DICE: u64 = 0xa9_0000;
 
 /// The scenario of `seed`, as TOML.
 pub fn scenario(seed: u64) -> String {
     let mut dice = Dice::new(seed);
     let mut text = format!("name = \"fuzz-{seed}\"\n\n[path]\n");
     let path = path(&mut dice, &mut text);
-    hosts(&mut dice, &mut text);
+    // Of dice of its own: scenarios without an AQM stay what they were.
+    let mut aqm_dice = Dice::new(seed ^ AQM_DICE);
+    let has_ecn = aqm(&mut aqm_dice, &mut text);
+    hosts(&mut dice, &mut text, has_ecn);
     let (traffic, sample_ms) = flows::flows(&mut dice, &path);
     text += &traffic;
     line(&mut text, "\n[run]\nrepeat", "1");
@@ -84,6 +89,33 @@ fn bottleneck(dice: &mut Dice, text: &mut String, prefix: &str, rate: u64, frame
     if dice.percent(50) {
         quoted(text, &format!("{prefix}burst"), format_args!("{}B", dice.magnitude(frame + 24, 1 << 20)));
     }
+}
+
+/// How the queues are managed, in half of the scenarios with a rate; says whether the hosts ask for ECN.
+fn aqm(dice: &mut Dice, text: &mut String) -> bool {
+    let kinds = [
+        "drophead",
+        "codel",
+        "codel target=1ms interval=20ms",
+        "fq_codel",
+        "fq_codel flows=4 quantum=300B memory_limit=100kB",
+        "pie",
+        "pie target=1ms tupdate=4ms",
+        "dualpi2",
+    ];
+    let mut marks = false;
+    for prefix in ["", "reverse_"] {
+        let has_rate = text.lines().any(|line| line.starts_with(&format!("{prefix}rate =")));
+        if has_rate && dice.percent(50) {
+            let kind = dice.pick(&kinds);
+            quoted(text, &format!("{prefix}aqm"), kind);
+            if !kind.starts_with("dualpi2") && dice.percent(50) {
+                marks = true;
+                line(text, &format!("{prefix}ecn"), "true");
+            }
+        }
+    }
+    marks
 }
 
 fn limit(dice: &mut Dice, frame: u64, has_rate: bool) -> String {
@@ -161,9 +193,12 @@ fn delay_variation(dice: &mut Dice, text: &mut String, frame: u64) {
     }
 }
 
-fn hosts(dice: &mut Dice, text: &mut String) {
+fn hosts(dice: &mut Dice, text: &mut String, has_ecn: bool) {
     for section in ["host", "sender", "receiver"] {
         let _written = writeln!(text, "\n[{section}]");
+        if section == "host" && has_ecn {
+            line(text, "tcp_ecn", "1");
+        }
         if section == "host" || dice.percent(20) {
             quoted(text, "congestion_control", dice.pick(&["cubic", "reno", "bbr"]));
         }

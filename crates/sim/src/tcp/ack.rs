@@ -167,6 +167,10 @@ impl Sender {
         prior_lost: u64,
         ack: &mut Ack,
     ) {
+        if self.cc.needs_ecn() {
+            self.sync();
+            self.cc.in_ack_event(&self.conn);
+        }
         self.clean(prior_highest, prior_delivered, ack);
         self.rack.update_window(ack.gathered.sample.prior_delivered, self.conn.delivered);
         if self.tlp_high_seq.is_some() {

@@ -39,7 +39,7 @@ pub(crate) struct AckPolicy {
     ato: u64,
     /// `icsk_ack.lrcvtime`: when payload came last; the connection's beginning where none has.
     pub(crate) last_data: Time,
-    delayed: Option<Time>,
+    pub(super) delayed: Option<Time>,
     compressed: u32,
     compressed_at: Option<Time>,
     compressed_nxt: u64,
@@ -169,7 +169,7 @@ impl Receiver {
             ts: jiffies::stamp(now),
             ts_echo: self.ts_recent,
             sacks: self.reassembly.take_sacks(),
-            ecn: self.ecn.echo,
+            ecn: self.ecn.echo | self.ecn.of_acks,
         };
         self.outbox.push((self.sent_before, header));
     }

@@ -2,16 +2,22 @@
 
 use super::receiver::Receiver;
 use crate::segment::{Data, ecn};
+use pipefill_core::units::Time;
 
 impl Receiver {
     /// `tcp_ecn_accept_cwr()` and `__tcp_ecn_check_ce()`, of a segment whose bits are not all 0, or that follows one with ECT.
     #[cold]
     #[inline(never)]
-    pub(super) fn take_ecn(&mut self, data: &Data) {
+    pub(super) fn take_ecn(&mut self, now: Time, data: &Data) {
         let bits = data.header.ecn;
         if bits & ecn::CWR != 0 {
-            self.ecn.echo = 0;
+            if !self.ecn.echoes_each {
+                self.ecn.echo = 0;
+            }
             self.ack_policy.is_urgent = true;
+        }
+        if self.ecn.echoes_each && bits & ecn::FIELD != 0 {
+            self.echo_change(now, if bits & ecn::FIELD == ecn::CE { ecn::ECE } else { 0 });
         }
         match bits & ecn::FIELD {
             ecn::CE => {
@@ -28,6 +34,17 @@ impl Receiver {
             _ => self.ecn.is_seen = true,
         }
     }
+
+    /// `dctcp_ece_ack_update()`: where marks begin or end, what came before is acknowledged at once with the echo of its own.
+    fn echo_change(&mut self, now: Time, echo: u8) {
+        if self.ecn.echo != echo {
+            if self.ack_policy.delayed.is_some() {
+                self.send_ack(now);
+            }
+            self.ack_policy.is_urgent = true;
+        }
+        self.ecn.echo = echo;
+    }
 }
 
 #[cfg(test)]
@@ -36,7 +53,6 @@ mod tests {
     use crate::host::Host;
     use crate::options::Options;
     use crate::segment::Header;
-    use pipefill_core::units::Time;
 
     const SEGMENT: u64 = 1448;
 

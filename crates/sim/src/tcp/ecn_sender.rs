@@ -15,6 +15,11 @@ impl Sender {
         ecn::ECT_0 | if std::mem::take(&mut self.ecn.queued_cwr) { ecn::CWR } else { 0 }
     }
 
+    /// The bits of a segment that is sent again: not ECT (RFC 3168, section 6.1.5), unless the algorithm has all of them ECT.
+    pub(crate) fn ecn_of_retransmission(&self) -> u8 {
+        if self.ecn.is_always_ect { ecn::ECT_0 } else { 0 }
+    }
+
     /// `tcp_ecn_queue_cwr()`.
     pub(crate) fn queue_cwr(&mut self) {
         self.ecn.queued_cwr = self.ecn.is_on;

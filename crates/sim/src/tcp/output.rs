@@ -271,7 +271,8 @@ impl Sender {
         self.stamp(&mut segment);
         self.board.renew(index, segment);
         // Never ECT (RFC 3168, section 6.1.5).
-        self.transmit(&segment, 0);
+        let ecn = self.ecn_of_retransmission();
+        self.transmit(&segment, ecn);
         self.totals.retransmits += 1;
         self.totals.bytes_retrans += u64::from(segment.len);
     }

@@ -88,7 +88,7 @@ impl Receiver {
             last_small: 0,
             tuning: Tuning::default(),
             ack_policy: AckPolicy::default(),
-            ecn: ReceiverEcn::default(),
+            ecn: ReceiverEcn::new(&host),
             reassembly: Reassembly::default(),
             ts_recent: 0,
             has_news: true,
@@ -138,7 +138,7 @@ impl Receiver {
         let range = data.range();
         self.has_news = true;
         if data.header.ecn != 0 || self.ecn.is_seen {
-            self.take_ecn(data);
+            self.take_ecn(now, data);
         }
         self.measure_rtt_by_echo(now, data.header.ts_echo, data.len);
         if range.end <= self.rcv_nxt {

@@ -149,7 +149,7 @@ impl Sender {
             timers: Timers::default(),
             chrono: Chrono::default(),
             undo: Undo::default(),
-            ecn: SenderEcn::new(host.ecn_agreed),
+            ecn: SenderEcn::new(&host),
             usage: Usage::default(),
             totals: Totals::default(),
             now: Time::ZERO,
@@ -269,6 +269,7 @@ impl Sender {
         conn.now = self.now;
         conn.srtt_us = self.rtt.srtt_us();
         conn.min_rtt_us = self.rtt.min_us();
+        conn.delivered_ce = self.ecn.delivered_ce;
         conn.lost = self.board.lost;
         conn.in_flight = self.board.in_flight();
         conn.packets_out = self.board.packets_out();
@@ -298,6 +299,8 @@ fn connection(host: &Host, max_pacing_rate: u64) -> Connection {
         srtt_us: 0,
         min_rtt_us: u32::MAX,
         delivered: 0,
+        delivered_ce: 0,
+        has_ecn: host.ecn_agreed,
         lost: 0,
         delivered_time: Time::ZERO,
         in_flight: 0,

@@ -1,5 +1,6 @@
 //! The simulator by its records.
 
+mod aqm;
 mod chance;
 mod conversations;
 mod fuzz;

@@ -32,6 +32,7 @@ fn manifest() -> Manifest {
         settings: Vec::new(),
         streams: Vec::new(),
         counters: Vec::new(),
+        aqm: Vec::new(),
         instrument: Instrument::default(),
         invalid: Vec::new(),
         tables: None,

@@ -351,6 +351,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         congestion_controls,
         limits: unknown.limits,
         quotas: unknown.quotas,
+        aqm: &[],
         flows: &metrics,
     };
     let mut judged = flow_results(&flows, &[run]).into_iter().map(|flow| {

@@ -134,6 +134,7 @@ impl PathDatagrams {
             congestion_controls: [""; 2],
             limits: run.limits,
             quotas: run.quotas,
+            aqm: &[],
             flows: &metrics,
         };
         if let Some(judged) = flow_results(&flows, &[run]).pop() {

@@ -183,6 +183,7 @@ fn figures(valid: &[&RunMetrics]) -> CellResult {
         fairness_index: median_of(valid, |run| run.fairness_index),
         tcp: TcpMetrics { ca_state_source: ca_state_source(valid), ..tcp },
         udp: medians(valid.iter().map(|run| &run.udp)).unwrap_or_default(),
+        aqm: medians(valid.iter().map(|run| &run.aqm)).unwrap_or_default(),
         ping: middle_ping(valid),
         path_lateness_p99_ns: valid.iter().filter_map(|run| run.instrument.path_lateness_p99_ns).max(),
         ..CellResult::default()

@@ -4,7 +4,7 @@ use super::medians::medians;
 use crate::findings::advice::advise;
 use crate::findings::finding::Latency;
 use crate::findings::headline::{self, room_bps};
-use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
+use crate::findings::metrics::{AqmMetrics, FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::result::FlowResult;
 use crate::findings::times::FlowTimes;
 use crate::findings::verdict::{JudgedFlow, Verdict};
@@ -31,6 +31,8 @@ pub struct RunFlows<'a> {
     pub limits: [Option<BufferLimits>; 2],
     /// The CPU quotas of the processes that send forward and in reverse.
     pub quotas: [Option<&'a CpuQuota>; 2],
+    /// What the disciplines of the queues did.
+    pub aqm: &'a [AqmMetrics],
     /// Their figures.
     pub flows: &'a [FlowMetrics],
 }
@@ -50,6 +52,7 @@ impl<'a> RunFlows<'a> {
                 .map(|direction| spec.data_sender(direction).congestion_control.as_str()),
             limits: run.limits,
             quotas: run.quotas.each_ref().map(Option::as_ref),
+            aqm: &run.aqm,
             flows: &run.flows,
         }
     }
@@ -137,6 +140,7 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         // What limited when stays with its run.
         diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
         latency: one.flow.latency.clone(),
+        aqm: one.run.aqm.iter().find(|aqm| aqm.direction == flow.direction).cloned(),
         goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
         room_bps: room_bps(one.flow, one.run.flows),
     };

@@ -3,7 +3,7 @@
 use super::super::bounds::SIZE_MAX;
 use super::super::draft::{PathDraft, Split, WayDraft};
 use super::super::named::Named;
-use super::{Violations, hazards};
+use super::{Violations, aqm, hazards};
 use crate::cell::{
     BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, Framing, JitterDistribution, JitterSpec, LossSpec,
     LossUnit, PathSpec, RateTrace,
@@ -32,21 +32,26 @@ pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violati
     let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
     let inner_mtu = hazards::inner_mtu(draft, mtu, violations);
     let [forward_changes, reverse_changes] = hazards::changes(draft, violations);
-    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder, changes| DirectionSpec {
-        delay,
-        jitter: jitter(draft, way),
-        delay_limit: delay_limit(way, prefix, rtt, frame, violations),
-        loss: way.loss.clone().unwrap_or(LossSpec::None),
-        loss_unit: unit,
-        duplicate,
-        reorder,
-        bottleneck: bottleneck(way, prefix, rtt, (frame, framing), violations),
-        mark: way.mark.clone().unwrap_or(LossSpec::None),
-        policer: hazards::policer(way, prefix, frame, violations),
-        inner_mtu: inner_mtu.clone(),
-        framing: Some(framing).filter(|framing| framing.is_more_than_overhead() && way.rate.is_some()),
-        rate_trace: None,
-        changes,
+    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder, changes| {
+        let bottleneck = bottleneck(way, prefix, rtt, (frame, framing), violations);
+        let queue = bottleneck.as_ref().map(|bottleneck| bottleneck.queue);
+        DirectionSpec {
+            aqm: aqm::resolve(way, prefix, queue, frame, violations),
+            delay,
+            jitter: jitter(draft, way),
+            delay_limit: delay_limit(way, prefix, rtt, frame, violations),
+            loss: way.loss.clone().unwrap_or(LossSpec::None),
+            loss_unit: unit,
+            duplicate,
+            reorder,
+            bottleneck,
+            mark: way.mark.clone().unwrap_or(LossSpec::None),
+            policer: hazards::policer(way, prefix, frame, violations),
+            inner_mtu: inner_mtu.clone(),
+            framing: Some(framing).filter(|framing| framing.is_more_than_overhead() && way.rate.is_some()),
+            rate_trace: None,
+            changes,
+        }
     };
     let forward = way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes);
     let reverse = way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes);
@@ -203,8 +208,10 @@ fn bottleneck(
             &format!("write at least \"{least}B\", e.g. \"32KiB\""),
         );
     }
-    let queue =
-        way.queue.map_or_else(|| default_queue(rate, rtt, frame), |queue| in_bytes(queue, rate, rtt, frame));
+    let queue = way
+        .queue
+        .or_else(|| aqm::default_queue(way))
+        .map_or_else(|| default_queue(rate, rtt, frame), |queue| in_bytes(queue, rate, rtt, frame));
     if matches!(queue, QueueLimit::Bytes(bytes) if bytes < frame) {
         violations.path(
             &format!("{prefix}queue"),

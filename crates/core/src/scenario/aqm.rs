@@ -1,0 +1,244 @@
+//! The text of a queue's discipline, and the table of its parameters.
+
+use super::bounds::{bytes, duration};
+use super::forms::count_within;
+use crate::parse::{ParseError, flag, nearest, one_of, ratio};
+use crate::units::{Bytes, Ratio};
+use std::time::Duration;
+
+/// Most queues that flows are hashed to (`fq_codel_change()`).
+const FLOWS_MAX: u32 = 65_536;
+/// The smallest quantum (`fq_codel_change()`).
+const QUANTUM_MIN: u64 = 256;
+/// The largest weight of a controller.
+const WEIGHT_MAX: f64 = 1_000.0;
+/// Most packets of a batch or of a burst.
+const PACKETS_MAX: u32 = 1_000_000;
+
+/// What kind of discipline a queue has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum AqmKind {
+    #[default]
+    Droptail,
+    Drophead,
+    Codel,
+    FqCodel,
+    Pie,
+    Red,
+    Dualpi2,
+}
+
+/// The kinds by their words.
+const KINDS: &[(&str, AqmKind)] = &[
+    ("droptail", AqmKind::Droptail),
+    ("drophead", AqmKind::Drophead),
+    ("codel", AqmKind::Codel),
+    ("fq_codel", AqmKind::FqCodel),
+    ("pie", AqmKind::Pie),
+    ("red", AqmKind::Red),
+    ("dualpi2", AqmKind::Dualpi2),
+];
+
+impl AqmKind {
+    /// Its word.
+    pub(super) fn name(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
+    fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
+        PARAMETERS.iter().filter(move |parameter| parameter.kinds.contains(&self))
+    }
+}
+
+/// What was said about a discipline.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AqmDraft {
+    pub(super) kind: AqmKind,
+    pub(super) target: Option<Duration>,
+    pub(super) interval: Option<Duration>,
+    pub(super) flows: Option<u32>,
+    pub(super) quantum: Option<Bytes>,
+    pub(super) memory_limit: Option<Bytes>,
+    pub(super) drop_batch: Option<u32>,
+    pub(super) tupdate: Option<Duration>,
+    pub(super) alpha: Option<f64>,
+    pub(super) beta: Option<f64>,
+    pub(super) min: Option<Bytes>,
+    pub(super) max: Option<Bytes>,
+    pub(super) probability: Option<Ratio>,
+    pub(super) avpkt: Option<Bytes>,
+    pub(super) burst: Option<u32>,
+    pub(super) adaptive: Option<bool>,
+    pub(super) harddrop: Option<bool>,
+    pub(super) coupling: Option<f64>,
+    pub(super) step: Option<Duration>,
+}
+
+struct Parameter {
+    name: &'static str,
+    kinds: &'static [AqmKind],
+    set: fn(&mut AqmDraft, &str) -> Result<(), ParseError>,
+    is_given: fn(&AqmDraft) -> bool,
+}
+
+/// A row of [`PARAMETERS`].
+macro_rules! parameter {
+    ($name:ident, $kinds:expr, $parse:expr) => {
+        Parameter {
+            name: stringify!($name),
+            kinds: $kinds,
+            set: |draft, text| {
+                draft.$name = Some($parse(text)?);
+                Ok(())
+            },
+            is_given: |draft| draft.$name.is_some(),
+        }
+    };
+}
+
+const CODELS: &[AqmKind] = &[AqmKind::Codel, AqmKind::FqCodel];
+const FQ: &[AqmKind] = &[AqmKind::FqCodel];
+const CONTROLLERS: &[AqmKind] = &[AqmKind::Pie, AqmKind::Dualpi2];
+const RED: &[AqmKind] = &[AqmKind::Red];
+const DUALPI2: &[AqmKind] = &[AqmKind::Dualpi2];
+const WITH_TARGET: &[AqmKind] = &[AqmKind::Codel, AqmKind::FqCodel, AqmKind::Pie, AqmKind::Dualpi2];
+
+/// All of them.
+#[rustfmt::skip]
+const PARAMETERS: &[Parameter] = &[
+    parameter!(target, WITH_TARGET, positive_duration),
+    parameter!(interval, CODELS, positive_duration),
+    parameter!(flows, FQ, |text| count_within(text, 1, FLOWS_MAX)),
+    parameter!(quantum, FQ, quantum),
+    parameter!(memory_limit, FQ, positive_bytes),
+    parameter!(drop_batch, FQ, |text| count_within(text, 1, PACKETS_MAX)),
+    parameter!(tupdate, CONTROLLERS, positive_duration),
+    parameter!(alpha, CONTROLLERS, weight),
+    parameter!(beta, CONTROLLERS, weight),
+    parameter!(min, RED, positive_bytes),
+    parameter!(max, RED, positive_bytes),
+    parameter!(probability, RED, ratio),
+    parameter!(avpkt, RED, positive_bytes),
+    parameter!(burst, RED, |text| count_within(text, 1, PACKETS_MAX)),
+    parameter!(adaptive, RED, flag),
+    parameter!(harddrop, RED, flag),
+    parameter!(coupling, DUALPI2, weight),
+    parameter!(step, DUALPI2, positive_duration),
+];
+
+/// `fq_codel`, `codel target=5ms interval=100ms`.
+pub(super) fn parse(text: &str) -> Result<AqmDraft, ParseError> {
+    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let kind = kind(word)?;
+    let mut draft = AqmDraft { kind, ..AqmDraft::default() };
+    for part in rest.split_ascii_whitespace() {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let parameter = parameter_of(kind, name)?;
+        if (parameter.is_given)(&draft) {
+            return Err(ParseError::new(format!("\"{name}\" is given twice"), "leave one out"));
+        }
+        (parameter.set)(&mut draft, value)
+            .map_err(|error| ParseError::new(format!("{name}: {}", error.message), error.help))?;
+    }
+    draft.check()?;
+    Ok(draft)
+}
+
+/// The kind that `word` names.
+pub(super) fn kind(word: &str) -> Result<AqmKind, ParseError> {
+    one_of(word, KINDS)
+}
+
+/// Checks one parameter by itself.
+pub(super) fn check_parameter(kind: AqmKind, name: &str, value: &str) -> Result<(), ParseError> {
+    (parameter_of(kind, name)?.set)(&mut AqmDraft::default(), value)
+}
+
+fn parameter_of(kind: AqmKind, name: &str) -> Result<&'static Parameter, ParseError> {
+    kind.parameters().find(|parameter| parameter.name == name).ok_or_else(|| {
+        let known: Vec<&str> = kind.parameters().map(|parameter| parameter.name).collect();
+        let others = PARAMETERS.iter().filter(|parameter| parameter.name == name);
+        let owners: Vec<&str> =
+            others.flat_map(|parameter| parameter.kinds).map(|owner| owner.name()).collect();
+        let help = match (name, nearest(name, &known)) {
+            ("ecn", _) => "write ecn = true beside aqm".to_owned(),
+            ("limit", _) => "write queue = \"1000p\" beside aqm: it is the limit".to_owned(),
+            (_, Some(word)) => format!("did you mean \"{word}\"?"),
+            _ if !owners.is_empty() => {
+                format!("leave it out, or write kind = \"{}\"", owners.join("\" or \""))
+            }
+            _ if known.is_empty() => format!("{} has none", kind.name()),
+            _ => format!("the parameters of {} are: {}", kind.name(), known.join(", ")),
+        };
+        ParseError::new(format!("\"{name}\" is not a parameter of {}", kind.name()), help)
+    })
+}
+
+impl AqmDraft {
+    /// Rules between parameters, defaults included where they are constants.
+    fn check(&self) -> Result<(), ParseError> {
+        let is_codel = CODELS.contains(&self.kind);
+        let target = self.target.unwrap_or(CODEL_TARGET);
+        let interval = self.interval.unwrap_or(CODEL_INTERVAL);
+        if is_codel && target >= interval {
+            let text = crate::parse::duration_text;
+            return Err(ParseError::new(
+                format!("the target {} is not below the interval {}", text(target), text(interval)),
+                "write an interval of about a round trip and a target of a twentieth of it, e.g. target = \"5ms\", interval = \"100ms\"",
+            ));
+        }
+        if let (Some(min), Some(max)) = (self.min, self.max)
+            && min >= max
+        {
+            return Err(ParseError::new(
+                format!("min {min} is not below max {max}"),
+                "write e.g. min = \"30kB\", max = \"90kB\"",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Defaults of `codel_params_init()`.
+pub(super) const CODEL_TARGET: Duration = Duration::from_millis(5);
+pub(super) const CODEL_INTERVAL: Duration = Duration::from_millis(100);
+
+fn positive_duration(text: &str) -> Result<Duration, ParseError> {
+    let span = duration(text)?;
+    if span.is_zero() {
+        return Err(ParseError::new(format!("\"{text}\" is no time"), "write e.g. \"5ms\""));
+    }
+    Ok(span)
+}
+
+fn positive_bytes(text: &str) -> Result<Bytes, ParseError> {
+    let size = bytes(text)?;
+    if size.get() == 0 {
+        return Err(ParseError::new(format!("\"{text}\" is no size"), "write e.g. \"30kB\""));
+    }
+    Ok(size)
+}
+
+fn quantum(text: &str) -> Result<Bytes, ParseError> {
+    let size = bytes(text)?;
+    if size.get() < QUANTUM_MIN {
+        return Err(ParseError::new(
+            format!("\"{text}\": a quantum is at least {QUANTUM_MIN} bytes"),
+            "write e.g. \"1514B\", or \"300B\" to favour small packets",
+        ));
+    }
+    Ok(size)
+}
+
+/// A weight of a controller: a number above 0.
+fn weight(text: &str) -> Result<f64, ParseError> {
+    text.parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite() && *value > 0.0 && *value <= WEIGHT_MAX)
+        .ok_or_else(|| {
+            ParseError::new(
+                format!("\"{text}\" is not a number above 0, at most {WEIGHT_MAX}"),
+                "write e.g. 2",
+            )
+        })
+}

@@ -1,0 +1,88 @@
+//! What a discipline reports: drops, marks, sojourn times, and what it counts of flows.
+
+use crate::counters::{Count, Counters};
+use crate::ip_packet::{Ecn, IpPacket};
+use crate::packet::Packet;
+use hdrhistogram::Histogram;
+use pipefill_core::cell::{AqmSpec, Direction};
+use pipefill_core::record::{AqmSummary, DropReason, FlowQueues};
+use std::time::Duration;
+
+/// The longest sojourn time that is told from longer ones.
+const LONGEST_NS: u64 = 600_000_000_000;
+
+/// What is counted of a discipline beside drops and marks, which the direction counts.
+#[derive(Debug)]
+pub struct AqmCounts {
+    /// The discipline's word in a scenario.
+    kind: &'static str,
+    /// Sojourn times of packets that left, nanoseconds, to three significant figures.
+    sojourns: Histogram<u64>,
+    flow_queues: Option<FlowQueues>,
+}
+
+impl AqmCounts {
+    /// Nothing yet, of the discipline of `spec`.
+    pub(crate) fn new(spec: &AqmSpec) -> Self {
+        let sojourns = Histogram::new_with_bounds(1, LONGEST_NS, 3)
+            .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
+        let flow_queues = matches!(spec, AqmSpec::FqCodel(_)).then(FlowQueues::default);
+        Self { kind: spec.name(), sojourns, flow_queues }
+    }
+
+    /// A packet leaves after `sojourn`.
+    pub(crate) fn leaves(&mut self, sojourn: Duration) {
+        self.sojourns.saturating_record(u64::try_from(sojourn.as_nanos()).unwrap_or(u64::MAX).max(1));
+    }
+
+    /// For records: of the discipline in `direction`.
+    pub fn summary(&self, direction: Direction) -> AqmSummary {
+        let micros = |quantile: f64| {
+            (!self.sojourns.is_empty()).then(|| self.sojourns.value_at_quantile(quantile) / 1_000)
+        };
+        AqmSummary {
+            direction,
+            kind: self.kind.to_owned(),
+            packets: self.sojourns.len(),
+            sojourn_us_p50: micros(0.5),
+            sojourn_us_p95: micros(0.95),
+            sojourn_us_p99: micros(0.99),
+            sojourn_us_max: micros(1.0),
+            flow_queues: self.flow_queues,
+        }
+    }
+}
+
+/// Where a discipline reports to.
+#[derive(Debug)]
+pub(crate) struct AqmLog<'a> {
+    pub(crate) counters: &'a mut Counters,
+    pub(crate) counts: &'a mut AqmCounts,
+}
+
+impl AqmLog<'_> {
+    /// The discipline drops `packet` for `reason`.
+    pub(crate) fn drop_packet<T: IpPacket>(&mut self, reason: DropReason, packet: &Packet<T>) {
+        self.counters.drop_packet(reason, packet);
+    }
+
+    /// Marks `packet` where it may be marked (`INET_ECN_set_ce()`), or was marked before; says whether it is marked now.
+    pub(crate) fn mark<T: IpPacket>(&mut self, packet: &mut Packet<T>) -> bool {
+        match packet.payload.ecn() {
+            Ecn::NotEct => false,
+            Ecn::Ce => true,
+            Ecn::Ect0 | Ecn::Ect1 => {
+                packet.payload.set_ce();
+                self.counters.marked_aqm += Count::one(packet.bytes);
+                true
+            }
+        }
+    }
+
+    /// Counts of flows' queues, where the discipline has such.
+    pub(crate) fn flow_queues(&mut self, count: impl FnOnce(&mut FlowQueues)) {
+        if let Some(flow_queues) = &mut self.counts.flow_queues {
+            count(flow_queues);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! RED (Floyd and Jacobson, 1993) and adaptive RED (Floyd, Gummadi, Shenker, 2001), as in `net/sched/sch_red.c` and `include/net/red.h`.
+//!
+//! The average decays over an idle time by a power, where Linux reads a table (`red_calc_qavg_from_idle_time()`).
+
+use super::pie::first_after;
+use super::waiting::WaitingQueue;
+use super::{AqmLog, Discipline, Waiting};
+use crate::counters::Count;
+use crate::ip_packet::IpPacket;
+use crate::limit::Limit;
+use crate::packet::Packet;
+use pipefill_core::cell::RedSpec;
+use pipefill_core::prng::Prng;
+use pipefill_core::record::DropReason;
+use pipefill_core::units::{Rate, Time};
+use std::time::Duration;
+
+/// How often the probability adapts (`red_adaptative_timer()`).
+const ADAPT_EVERY: Duration = Duration::from_millis(500);
+/// Bounds between which it adapts (`MAX_P_MIN`, `MAX_P_MAX`).
+const PROBABILITY_LEAST: f64 = 0.01;
+const PROBABILITY_MOST: f64 = 0.5;
+/// It rises by this, or by a quarter where that is less (`MAX_P_ALPHA()`), and falls by a tenth.
+const RISE_MOST: f64 = 0.01;
+/// The average is to stay between these parts of the span from `min` to `max` (`red_set_parms()`).
+const TARGET: [f64; 2] = [0.4, 0.6];
+/// Weights of the average, as powers of 2, that `tc` chooses from (`tc_red_eval_ewma()`).
+const WEIGHT_LOGS: std::ops::Range<i32> = 1..32;
+
+/// A queue that RED manages.
+#[derive(Debug)]
+pub(crate) struct Red<T> {
+    queue: WaitingQueue<T>,
+    limit: Limit,
+    params: RedSpec,
+    prng: Prng,
+    /// Of a new length in the average.
+    weight: f64,
+    /// Time in which the link sends an average packet.
+    packet_time: Duration,
+    average: f64,
+    probability: f64,
+    /// Packets since the last drop; `None` while the average is outside of both thresholds (`qcount`).
+    since_drop: Option<u32>,
+    /// The random number that the next drop is decided by (`qR`).
+    random: f64,
+    idle_since: Option<Time>,
+    next_adaptation: Time,
+}
+
+/// What becomes of a packet (`red_action()`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Pass,
+    /// By chance.
+    Early,
+    /// The average is above `max`.
+    Hard,
+}
+
+impl<T> Red<T> {
+    pub(super) fn new(spec: &RedSpec, limit: Limit, rate: Rate, prng: Prng) -> Self {
+        Self {
+            queue: WaitingQueue::new(),
+            limit,
+            prng,
+            weight: weight(spec),
+            packet_time: rate.time_to_send(spec.avpkt),
+            average: 0.0,
+            probability: spec.probability.fraction(),
+            since_drop: None,
+            random: 0.0,
+            idle_since: Some(Time::ZERO),
+            next_adaptation: Time::ZERO.after(ADAPT_EVERY),
+            params: spec.clone(),
+        }
+    }
+
+    fn span(&self) -> f64 {
+        (self.params.max.get() - self.params.min.get()) as f64
+    }
+
+    /// The average after an idle time up to `now`: as if packets of the average size had found an empty queue.
+    fn average_at(&self, now: Time) -> f64 {
+        self.idle_since.map_or(self.average, |since| {
+            let packets =
+                now.since(since).as_secs_f64() / self.packet_time.as_secs_f64().max(f64::MIN_POSITIVE);
+            self.average * (1.0 - self.weight).powf(packets)
+        })
+    }
+
+    /// Makes the updates of `red_adaptative_timer()` up to `now`.
+    fn adapt(&mut self, now: Time) {
+        if !self.params.adaptive {
+            return;
+        }
+        while self.next_adaptation <= now {
+            let average = self.average_at(self.next_adaptation) - self.params.min.get() as f64;
+            let [low, high] = TARGET.map(|part| part * self.span());
+            if average > high && self.probability <= PROBABILITY_MOST {
+                self.probability += (self.probability / 4.0).min(RISE_MOST);
+            } else if average < low && self.probability >= PROBABILITY_LEAST {
+                self.probability *= 0.9;
+            }
+            self.next_adaptation = self.next_adaptation.after(ADAPT_EVERY);
+            if self.idle_since.is_some() && self.probability < PROBABILITY_LEAST {
+                self.next_adaptation = first_after(self.next_adaptation, ADAPT_EVERY, now);
+            }
+        }
+    }
+
+    /// `red_action()`: between both thresholds packets are dropped at uniform distances.
+    fn action(&mut self) -> Action {
+        let above = self.average - self.params.min.get() as f64;
+        if above < 0.0 {
+            self.since_drop = None;
+            return Action::Pass;
+        }
+        if above >= self.span() {
+            self.since_drop = None;
+            return Action::Hard;
+        }
+        let Some(count) = self.since_drop else {
+            self.since_drop = Some(0);
+            self.random = self.prng.next_unit();
+            return Action::Pass;
+        };
+        let count = count.saturating_add(1);
+        let probability = self.probability * above / self.span();
+        if probability * f64::from(count) < self.random {
+            self.since_drop = Some(count);
+            return Action::Pass;
+        }
+        self.since_drop = Some(0);
+        self.random = self.prng.next_unit();
+        Action::Early
+    }
+}
+
+impl<T: IpPacket> Discipline<T> for Red<T> {
+    /// `red_enqueue()`.
+    fn enqueue(&mut self, now: Time, mut packet: Packet<T>, leaving: Count, log: &mut AqmLog<'_>) {
+        self.adapt(now);
+        let held = self.queue.held() + leaving;
+        self.average = match self.idle_since {
+            Some(_) => self.average_at(now),
+            None => self.average + self.weight * (held.bytes as f64 - self.average),
+        };
+        self.idle_since = None;
+        let action = self.action();
+        let is_marked = self.params.ecn && !(action == Action::Hard && self.params.harddrop);
+        if action != Action::Pass && !(is_marked && log.mark(&mut packet)) {
+            log.drop_packet(DropReason::Aqm, &packet);
+        } else if self.limit.admits(held, packet.bytes) {
+            self.queue.push(now, packet);
+        } else {
+            log.drop_packet(DropReason::QueueFull, &packet);
+        }
+    }
+
+    /// `red_dequeue()`: a link that finds nothing starts an idle time.
+    fn dequeue(&mut self, now: Time, _log: &mut AqmLog<'_>) -> Option<Waiting<T>> {
+        let waiting = self.queue.pop();
+        if waiting.is_none() && self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+        waiting
+    }
+
+    fn held(&self) -> Count {
+        self.queue.held()
+    }
+}
+
+/// The largest weight that lets a burst pass (`tc_red_eval_ewma()`; Floyd and Jacobson, 1993, equation 3).
+fn weight(spec: &RedSpec) -> f64 {
+    let packets = f64::from(spec.burst);
+    let room = packets + 1.0 - spec.min.get() as f64 / spec.avpkt.get().max(1) as f64;
+    let weights = WEIGHT_LOGS.map(|log| 0.5_f64.powi(log));
+    let mut fitting = weights.filter(|weight| room <= (1.0 - (1.0 - weight).powf(packets)) / weight);
+    fitting.next().unwrap_or_else(|| 0.5_f64.powi(WEIGHT_LOGS.end - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::units::{Bytes, Ratio};
+
+    fn spec() -> RedSpec {
+        RedSpec {
+            min: Bytes::new(30_000),
+            max: Bytes::new(90_000),
+            probability: Ratio::from_percent(2.0),
+            avpkt: Bytes::new(1_000),
+            burst: 50,
+            adaptive: false,
+            ecn: false,
+            harddrop: false,
+        }
+    }
+
+    /// `tc qdisc add … red limit 400000 min 30000 max 90000 avpkt 1000 burst 50` sends `Wlog` 5.
+    #[test]
+    fn the_weight_is_that_of_tc() {
+        assert_eq!(weight(&spec()), 0.5_f64.powi(5));
+    }
+
+    #[test]
+    fn between_the_thresholds_drops_have_the_probability_of_the_average() {
+        let prng = Prng::from_state([1, 2, 3, 4]);
+        let mut red: Red<u32> = Red::new(&spec(), Limit::Packets(1_000), Rate::from_bps(10_000_000), prng);
+        red.average = 60_000.0;
+        let early = (0..100_000).filter(|_| red.action() == Action::Early).count();
+        // Distances are uniform up to 1/p, with p = 1 % half-way: 50 on average.
+        assert!((1_900..=2_100).contains(&early), "{early}");
+        red.average = 29_999.0;
+        assert_eq!(red.action(), Action::Pass);
+        red.average = 90_000.0;
+        assert_eq!(red.action(), Action::Hard);
+    }
+}
