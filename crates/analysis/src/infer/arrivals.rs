@@ -21,6 +21,8 @@ struct ReceiverSample {
     window: Option<u64>,
     unread: Option<f64>,
     out_of_order: u32,
+    /// CE marks so far, or ACKs that tell of them; absent where nobody counts them.
+    marks: Option<u32>,
 }
 
 /// Some round trips.
@@ -32,6 +34,7 @@ struct ArrivalRound {
     used: Option<f64>,
     unread: f64,
     is_disordered: bool,
+    is_marked: Option<bool>,
 }
 
 /// Collects one stream's samples.
@@ -66,6 +69,7 @@ impl<'a> Receiving<'a> {
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+            marks: info.received_ce_segments,
         });
     }
 
@@ -85,6 +89,7 @@ impl<'a> Receiving<'a> {
             window,
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
+            marks: Some(row.ece_acks),
         });
     }
 
@@ -139,6 +144,7 @@ impl<'a> Receiving<'a> {
         let all: Vec<f64> = rounds.iter().map(together).collect();
         let own: Vec<f64> = rounds.iter().map(|round| round.rate_bps).collect();
         let disordered = rounds.iter().filter(|round| round.is_disordered).count();
+        let marked: Option<usize> = rounds.iter().map(|round| round.is_marked.map(usize::from)).sum();
         let rtts = self.rtts_of(rounds);
         let middle = median(&rtts).unwrap_or(0.0);
         let mean_bps = own.iter().sum::<f64>() / own.len().max(1) as f64;
@@ -147,6 +153,7 @@ impl<'a> Receiving<'a> {
             segments: (!rtts.is_empty()).then_some(mean_bps * middle / 8e6 / SEGMENT_BYTES),
             spread: relative_spread(&all).unwrap_or(f64::INFINITY),
             disordered_share: disordered as f64 / rounds.len().max(1) as f64,
+            marked_share: marked.map(|marked| marked as f64 / rounds.len().max(1) as f64),
             settled: self.settled(rounds, &own),
             growth: growth(&own),
             risen_always: self.risen(rounds, self.thresholds.receiver_queue_share.value()),
@@ -209,6 +216,7 @@ fn round(cut: &Cut<'_, ReceiverSample>) -> ArrivalRound {
         used: rtt_us.zip(largest).map(used),
         unread: cut.samples.iter().filter_map(|sample| sample.unread).fold(0.0, f64::max),
         is_disordered: cut.next.out_of_order > first.out_of_order,
+        is_marked: cut.next.marks.zip(first.marks).map(|(now, before)| now > before),
     }
 }
 

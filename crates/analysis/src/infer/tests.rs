@@ -83,6 +83,22 @@ fn a_rate_that_follows_the_window_behind_a_long_round_trip_is_no_bottlenecks() {
 }
 
 #[test]
+fn a_rate_that_falls_for_good_is_the_paths_from_then_on() {
+    let falls = |at: u64| {
+        facts(move |n, info| {
+            let before = n.min(at);
+            info.srtt_us = Some(if n < at { BASE_US } else { 200_000 });
+            info.bytes_acked = Some((10 * before + (n - before)) * 10 * BYTES_A_MS);
+        })
+    };
+    let early = falls(300);
+    assert_eq!(rate_mbit(&early), Some(10.0));
+    let since_us = early.forward.rate_since_us;
+    assert!(since_us.is_some_and(|us| (2_960_000..3_100_000).contains(&us)), "{since_us:?}");
+    assert_eq!(rate_mbit(&falls(600)), None, "the larger part of the time has another rate");
+}
+
+#[test]
 fn a_minimum_that_reordering_made_absurd_is_no_base() {
     let base = |facts: PathFacts| facts.base_rtt_us.map(|base| base.value);
     let reordered = facts(|_, info| (info.min_rtt_us, info.reord_seen) = (Some(1), Some(9)));

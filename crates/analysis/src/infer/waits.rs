@@ -24,11 +24,19 @@ impl Wait {
 /// late as those after it leave room. Each has its whole length then, since none is over another.
 pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wait> {
     let Some(all) = samples.last().map(|last| last.waits) else { return Vec::new() };
+    // A single late ACK may have been lost.
+    let is_delayed = f64::from(all.delayed_acks) >= thresholds.delayed_acks.value();
+    let is_written_in_pieces = ends_writes(samples, thresholds);
     let (mut found, mut next_us) = (Vec::<Wait>::new(), u64::MAX);
     for (at, sample) in samples.iter().enumerate().rev() {
         let before = at.checked_sub(1).map_or(Waits::default(), |before| samples[before].waits);
         let news = sample.waits.since(&before);
-        for waiting in Waiting::ALL.into_iter().rev().filter(|&waiting| counts(waiting, all, thresholds)) {
+        let counts = |waiting: &Waiting| match waiting {
+            Waiting::DelayedAck => is_delayed,
+            Waiting::Rate => is_written_in_pieces,
+            _ => true,
+        };
+        for waiting in Waiting::ALL.into_iter().rev().filter(counts) {
             let to_us = next_us.min(sample.t_us);
             let interval = TimeInterval { from_us: to_us.saturating_sub(news.us(waiting)), to_us };
             if interval.length_us() == 0 {
@@ -50,9 +58,15 @@ pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wa
     found
 }
 
-/// A single late ACK may have been lost.
-fn counts(waiting: Waiting, all: Waits, thresholds: &Thresholds) -> bool {
-    waiting != Waiting::DelayedAck || f64::from(all.delayed_acks) >= thresholds.delayed_acks.value()
+/// Whether pauses are those of an application that goes on unasked: what it writes then ends in a part of a segment. A pacer that pauses for longer
+/// than a round trip takes whole segments from a queue that does not end.
+fn ends_writes(samples: &[PacketSample], thresholds: &Thresholds) -> bool {
+    let pairs = samples.windows(2).filter(|pair| match pair {
+        [before, sample] => sample.waits.rate_us > before.waits.rate_us,
+        _ => false,
+    });
+    let tails: u32 = samples.iter().map(|sample| sample.tails).sum();
+    f64::from(tails) >= thresholds.pause_tails.value() * pairs.count() as f64
 }
 
 #[cfg(test)]

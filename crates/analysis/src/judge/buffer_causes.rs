@@ -113,11 +113,12 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     // set one before the handshake.
     let is_below_the_hosts = largest.is_some_and(|largest| promised.saturating_mul(2) <= largest);
     let uses_its_scale = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
-    match (is_below_the_hosts, uses_its_scale) {
-        (true, _) | (_, false) => Some(Cause::Program),
-        // Whether a small scale is a program's or a small `tcp_rmem`'s, only the receiver knows.
-        (false, true) => (largest.is_some() || scale >= USUAL_SCALE).then_some(Cause::Maximum),
+    if is_below_the_hosts {
+        return Some(Cause::Program);
     }
+    // Whether a small scale is a program's or a small `tcp_rmem`'s, only the receiver knows; nor does it shrink below that of `rmem_max`.
+    let is_told = largest.is_some() || scale >= USUAL_SCALE;
+    is_told.then_some(if uses_its_scale { Cause::Maximum } else { Cause::Program })
 }
 
 fn asks_for_more(rcvbuf: &Plateau, buffers: &BufferEvidence) -> bool {

@@ -274,6 +274,9 @@ impl PathFacts {
 pub struct WayFacts {
     /// The bottleneck's rate, bits per second of Ethernet frames; absent where no flow has tried it.
     pub rate_bps: Option<Fact<u64>>,
+    /// Since when it has that rate, microseconds since the record began: more got through before. Absent where it always had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_since_us: Option<u64>,
     /// The longest wait in its queue that was seen, microseconds.
     pub queue_us: Option<Fact<u64>>,
     /// Packets that its queue holds; absent where it is not bounded in packets, or nobody asked for it.

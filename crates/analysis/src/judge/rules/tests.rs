@@ -12,7 +12,8 @@ use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
 use pipefill_core::evidence::{
-    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, SenderEvidence, Settled, SteadyRate,
+    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, Risen, SenderEvidence, Settled,
+    SteadyRate,
 };
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
@@ -349,6 +350,29 @@ fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
     ] {
         assert_ne!(other, "app.window.arrives", "{why}");
     }
+}
+
+#[test]
+fn marks_that_come_again_and_again_cut_the_window_unless_the_path_stays_full() {
+    let rule = |marked_share: Option<f64>, disordered_share: f64, queue_us: f64| {
+        let risen = Risen { times: 1.0 + queue_us / 20_000.0, above_us: queue_us };
+        let whole = ArrivalsOfAll {
+            rounds: 50,
+            segments: Some(100.0),
+            spread: if queue_us > 0.0 { 0.1 } else { 0.4 },
+            disordered_share,
+            marked_share,
+            risen_always: Some(risen),
+            ..ArrivalsOfAll::default()
+        };
+        let arrivals = Arrivals { whole, ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(Some(0.05), 0.0, 0.0), "cwnd.ecn.arrivals_marked");
+    assert_eq!(rule(Some(0.04), 0.0, 0.0), "unknown.arrivals", "too seldom");
+    assert_eq!(rule(None, 0.0, 0.0), "unknown.arrivals", "nobody counts them");
+    assert_eq!(rule(Some(0.2), 0.3, 0.0), "cwnd.arrivals_disordered", "losses are more frequent");
+    assert_eq!(rule(Some(0.2), 0.0, 5_000.0), "path.arrives_steadily", "a queue that marks");
 }
 
 #[test]
