@@ -17,7 +17,7 @@ mod idle_restart;
 mod known_path;
 mod known_run;
 mod loss_events;
-mod losses;
+pub(crate) mod losses;
 mod overflows;
 pub(crate) mod packets;
 pub(crate) mod queue;

@@ -256,7 +256,7 @@ thresholds! {
     /// A queue that stands is never silent: a round in which less is delivered than …
     idle_part: Infer, Share = 0.25, Source::Paper("Kleinrock (1979)");
     /// … that part of its mean rate, for longer than this part of the time, is a burst that waits for itself …
-    queue_idle: Infer, Share = 0.15, Source::Catalogue;
+    queue_idle: Judge, Share = 0.15, Source::Catalogue;
     /// … where this many segments are delivered between two samples, on average.
     idle_segments: Infer, Count = 4.0, Source::Catalogue;
 
@@ -371,6 +371,8 @@ thresholds! {
     arrival_flat: Judge, Times = 1.10, Source::Catalogue;
     /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
     arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");
+    /// … or, where a round trip is shorter than the time between two samples, this many in each …
+    arrival_bursts_often: Judge, Count = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// … with round trips of at most this many times the least: bursts wait for each other.
     arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
 

@@ -125,7 +125,8 @@ impl DirectionRounds<'_> {
         let stands = |round: &&Round| {
             round.rtt_us.0 >= self.base_us + standing_us(self.base_us, t)
                 && round.unsent_share >= t.round_open.value()
-                && round.idle_share.is_none_or(|share| share <= t.queue_idle.value())
+                && (self.tracks.len() > 1
+                    || round.idle_share.is_none_or(|share| share <= t.queue_idle.value()))
                 && counts(round)
                 && self.in_flight(round) >= t.plateau_segments.whole() * mss
                 && self.waiting(round) >= t.plateau_waiting.value() * mss as f64

@@ -12,7 +12,7 @@ use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
-use pipefill_core::record::LossKind;
+use pipefill_core::record::{LossKind, PacketSample};
 
 /// What losses of one direction look like.
 #[derive(Debug, Clone, Copy)]
@@ -34,10 +34,11 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
             false => LossKind::Acks,
         },
         _ if are_acks(tracks, thresholds) => LossKind::Acks,
+        _ if has_risen(tracks, &losses, base_us, thresholds) => LossKind::Queue,
         _ => overflows::find(tracks, &losses, base_us, thresholds).unwrap_or_else(|| {
             if is_policed(tracks, &losses, base_us, thresholds) {
                 LossKind::Policer
-            } else if is_a_queue(tracks, &losses, base_us, thresholds) {
+            } else if is_a_short_queue(tracks, &losses, base_us, thresholds) {
                 LossKind::Queue
             } else if overflows::is_a_bucket(tracks, &losses, base_us, thresholds) {
                 LossKind::Policer
@@ -48,6 +49,13 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
     };
     let rtts = round_trips(&losses);
     Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
+}
+
+/// Why segments are missing of a stream whose packets were captured near its receiver; `None` where none are, or its round trip is not known.
+pub(crate) fn of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Option<LossKind> {
+    let track = Track::of_arrivals(samples);
+    let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
+    find(&[&track], base_us, thresholds).map(|losses| losses.kind)
 }
 
 /// The longest round trip, for streams that lost segments before their first sample and none since: at which their queue overflows nobody saw,
@@ -94,19 +102,26 @@ fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
     timeouts > 0 && 2 * needless >= timeouts
 }
 
-fn is_a_queue(tracks: &[&Track], losses: &[Vec<LossEvent>], base_us: u64, thresholds: &Thresholds) -> bool {
-    let rtts = round_trips(losses);
-    let Some(rtt_us) = median(&rtts) else { return false };
-    let rtt = rtt_us / base_us.max(1) as f64;
-    // The last of a few segments waits for the next round trip's, where ACKs are delayed.
+/// Whether the round trip before a loss is longer than its base by what only a queue makes of it.
+fn has_risen(tracks: &[&Track], losses: &[Vec<LossEvent>], base_us: u64, thresholds: &Thresholds) -> bool {
+    // The last of a few segments waits for those of the next round trip, where ACKs are delayed.
     let risen = match is_of_few_segments(tracks, losses, thresholds) {
         true => thresholds.round_trip_long.value(),
         false => 1.0 + thresholds.queue_loss_risen.value(),
     };
-    if rtt >= risen {
-        return true;
-    }
-    let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us, thresholds) as f64;
+    median(&round_trips(losses)).is_some_and(|rtt_us| rtt_us >= risen * base_us.max(1) as f64)
+}
+
+/// Whether it is a little longer, always at the same window.
+fn is_a_short_queue(
+    tracks: &[&Track],
+    losses: &[Vec<LossEvent>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> bool {
+    let rtts = round_trips(losses);
+    let Some(rtt_us) = median(&rtts) else { return false };
+    let has_risen_a_little = rtt_us - base_us as f64 >= standing_us(base_us, thresholds) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.before.unacked as f64).collect();
         windows.len() >= thresholds.losses_fewest.count()

@@ -92,4 +92,20 @@ mod tests {
         assert!(found.windows(2).all(|two| two[0].interval.to_us <= two[1].interval.from_us), "{found:?}");
         assert_eq!(found.last().map(|wait| wait.interval.to_us), Some(206_000));
     }
+
+    /// A pause of 5 ms every 10 ms.
+    #[test]
+    fn pauses_after_whole_segments_are_a_pacers() {
+        let paused_us = |tails: u32| {
+            let sample = |at: u64| PacketSample {
+                t_us: at * 10_000,
+                tails: if at % 10 == 0 { tails } else { 0 },
+                waits: Waits { rate_us: at * 5_000, ..Waits::default() },
+                ..PacketSample::default()
+            };
+            let samples: Vec<PacketSample> = (0..100).map(sample).collect();
+            waits(&samples, &STANDARD).iter().map(|wait| wait.interval.length_us()).sum::<u64>()
+        };
+        assert_eq!([paused_us(0), paused_us(1)], [0, 495_000]);
+    }
 }

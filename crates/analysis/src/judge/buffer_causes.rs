@@ -1,4 +1,4 @@
-//! Why a window, a buffer, a pacing rate, a CPU or a path gives no more: as a scenario asked for it, or as sockets, packets and threads show it.
+//! Why a window, a buffer, a pacing rate, a CPU or a path gives no more, and a congestion window of whose sender nothing is seen: as a scenario asked for it, or as sockets, packets and threads show it.
 
 use crate::ground::buffers::{SCALE_BITS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled};
 use crate::ground::thresholds::Thresholds;
@@ -18,6 +18,7 @@ pub(super) fn cause(
 ) -> Option<Cause> {
     let sender = evidence.sender.as_ref();
     match (limited_by, asked) {
+        (LimitedBy::Cwnd, None) => evidence.arrivals?.packets?.loss.map(Cause::from),
         (LimitedBy::Rwnd, Some((plan, flow))) => asked_receive_window(sender?, plan, flow, thresholds),
         (LimitedBy::Rwnd, None) => seen_receive_window(evidence, thresholds),
         (LimitedBy::Sndbuf, Some((plan, flow))) => asked_send_buffer(sender?, plan, flow, thresholds),

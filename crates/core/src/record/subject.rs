@@ -4,6 +4,7 @@
 //! where it comes from, and what nobody knows is absent.
 
 use crate::cell::{Direction, PathSpec};
+use crate::limit::Cause;
 use crate::stacks::Stack;
 use crate::units::QueueLimit;
 use schemars::JsonSchema;
@@ -314,4 +315,17 @@ pub enum LossKind {
     Reordering,
     /// Data arrived and its ACKs did not.
     Acks,
+}
+
+impl From<LossKind> for Cause {
+    /// What holds a congestion window that such losses cut.
+    fn from(kind: LossKind) -> Self {
+        match kind {
+            LossKind::Queue => Self::QueueLoss,
+            LossKind::Chance => Self::RandomLoss,
+            LossKind::Policer => Self::Policer,
+            LossKind::Reordering => Self::Reordering,
+            LossKind::Acks => Self::AckPath,
+        }
+    }
 }

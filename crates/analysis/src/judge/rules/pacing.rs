@@ -40,6 +40,7 @@ pub(super) const ARRIVES_EVENLY: Rule = Rule {
         steady.is_some_and(|rate| {
             trace.at_least(t.arrival_share, rate.share)
                 && trace.at_most(t.arrival_even, rate.unevenness)
+                && trace.below(t.arrival_bursts_often, rate.bursts_in_round_trip)
                 && trace.at_most(t.arrival_flat, rate.rtt_risen_most)
         })
     },
