@@ -16,7 +16,9 @@ mod history;
 mod idle_restart;
 mod known_path;
 mod known_run;
-mod losses;
+mod loss_events;
+pub(crate) mod losses;
+mod overflows;
 pub(crate) mod packets;
 pub(crate) mod queue;
 mod rate_over_time;
@@ -133,7 +135,8 @@ impl<'a> Inference<'a> {
         for (direction, one) in Direction::ALL.into_iter().zip(found) {
             if let Some(one) = one.filter(|one| one.is_tried || !is_tried) {
                 let way = facts.way_mut(direction);
-                (way.rate_bps, way.queue_us) = (one.way.rate_bps, one.way.queue_us);
+                (way.rate_bps, way.rate_since_us, way.queue_us) =
+                    (one.way.rate_bps, one.way.rate_since_us, one.way.queue_us);
             }
             let way = facts.way_mut(direction);
             // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.

@@ -214,6 +214,10 @@ pub struct ArrivalsOfAll {
     pub spread: f64,
     /// Share of the rounds in which segments came out of order.
     pub disordered_share: f64,
+    /// Share of the rounds in which segments came with CE marks, or ACKs told of some; absent where nobody counts them.
+    pub marked_share: Option<f64>,
+    /// Share of the time in which next to nothing arrives, the median over the rounds; absent where that is not to be seen.
+    pub idle_share: Option<f64>,
     /// The rounds after the start.
     pub settled: Settled,
     /// How the rates grow.

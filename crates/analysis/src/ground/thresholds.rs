@@ -253,6 +253,13 @@ thresholds! {
     /// A round counts where its window was open, and data waited, for this part of its samples.
     round_open: Infer, Share = 0.5, Source::Catalogue;
 
+    /// A queue that stands is never silent: a round in which less is delivered than …
+    idle_part: Infer, Share = 0.25, Source::Paper("Kleinrock (1979)");
+    /// … that part of its mean rate, for longer than this part of the time, is a burst that waits for itself …
+    queue_idle: Judge, Share = 0.15, Source::Catalogue;
+    /// … where this many segments are delivered between two samples, on average.
+    idle_segments: Infer, Count = 4.0, Source::Catalogue;
+
     /// Standing rounds that are looked at together, so that the ACKs of one round do not count.
     sharing_together: Infer, Count = 4.0, Source::Catalogue;
     /// Groups of them that show sharing.
@@ -282,6 +289,15 @@ thresholds! {
     queue_loss_longer: Infer, Times = 2.0, Source::Paper("Mann and Whitney (1947)");
     /// Losses that show whether the window, or the rate between them, is always the same.
     losses_fewest: Infer, Count = 5.0, Source::Catalogue;
+    /// Losses of what overflows come at the same flight, but for this (standard deviation over mean) …
+    overflow_same_flight: Infer, Share = 0.15, Source::Catalogue;
+    /// … and after the same number of segments, but for this: by chance it is 1.
+    overflow_regular: Infer, Share = 0.30, Source::Catalogue;
+    /// What overflows is a queue where the round trip before a loss is longer than usual by this part of what it is above its base: in a burst that is a
+    /// quarter at most, half of what a window grows in a tooth.
+    overflow_queue: Infer, Share = 0.40, Source::Rfc("5681, 3.1");
+    /// Slow start that loses this part of a flight, without a longer round trip, met a bucket, or next to no queue.
+    overflow_of_flight: Infer, Share = 0.75, Source::Paper("Flach et al. (2016)");
     /// After a timeout, one segment that is sent again is followed by an ACK of this many that were out: they had arrived.
     arrived_segments: Infer, Count = 3.0, Source::Catalogue;
     /// Fewer segments that are sent again show no policer: the rate between a few losses is the same by chance.
@@ -355,6 +371,8 @@ thresholds! {
     arrival_flat: Judge, Times = 1.10, Source::Catalogue;
     /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
     arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");
+    /// … or, where a round trip is shorter than the time between two samples, this many in each …
+    arrival_bursts_often: Judge, Count = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// … with round trips of at most this many times the least: bursts wait for each other.
     arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
 
@@ -388,6 +406,8 @@ thresholds! {
     receiver_grows_steadily: Judge, Times = 1.10, Source::Catalogue;
     /// Segments come out of order in this part of the rounds: their sender sees losses, or what looks like them.
     receiver_disordered: Judge, Share = 0.05, Source::Catalogue;
+    /// CE marks come in this part of the rounds: their sender cuts its window again and again.
+    receiver_marked: Judge, Share = 0.05, Source::Rfc("3168, 6.1.2");
     /// A rate that losses do not change is the same but for this.
     receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
     /// In slow start a round trip brings this many times as much as the one before, with an ACK for every second segment …
@@ -414,6 +434,8 @@ thresholds! {
     pauses_fewest: Infer, Count = 3.0, Source::Catalogue;
     /// … and a timer runs at least for this beside the round trip.
     timer_least_us: Infer, Microseconds = 200_000.0, Source::Kernel("TCP_RTO_MIN");
+    /// An application that pauses ends what it wrote in a part of a segment at this part of its pauses; a pacer does not.
+    pause_tails: Infer, Share = 0.10, Source::Kernel("tcp_sendmsg_locked()");
     /// A flight of at most this many segments takes no time beside a round trip.
     initial_window: Infer, Count = 10.0, Source::Rfc("6928, 2");
     /// Less than a segment that waits this long is held back by an ACK: a jiffy.

@@ -3,6 +3,7 @@
 //! The receiver measures its own round trip (`tcp_rcv_rtt_measure_ts()`, RFC 7323 timestamps) and knows its window, its queue and what
 //! arrives.
 
+use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, percentile, relative_spread};
@@ -21,6 +22,8 @@ struct ReceiverSample {
     window: Option<u64>,
     unread: Option<f64>,
     out_of_order: u32,
+    /// CE marks so far, or ACKs that tell of them; absent where nobody counts them.
+    marks: Option<u32>,
 }
 
 /// Some round trips.
@@ -32,6 +35,8 @@ struct ArrivalRound {
     used: Option<f64>,
     unread: f64,
     is_disordered: bool,
+    is_marked: Option<bool>,
+    idle_share: Option<f64>,
 }
 
 /// Collects one stream's samples.
@@ -66,6 +71,7 @@ impl<'a> Receiving<'a> {
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+            marks: info.received_ce_segments,
         });
     }
 
@@ -85,6 +91,7 @@ impl<'a> Receiving<'a> {
             window,
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
+            marks: Some(row.ece_acks),
         });
     }
 
@@ -128,7 +135,11 @@ impl<'a> Receiving<'a> {
         let most_us = median(&rtts).map_or(u64::MAX, |usual| (too_long * usual) as u64);
         // Two round trips, so that bursts of one do not count.
         let least_us = |first: &ReceiverSample| 2 * first.rtt_us.unwrap_or(0).min(most_us);
-        self.samples.rounds(self.thresholds.epoch_samples.count(), least_us).iter().map(round).collect()
+        self.samples
+            .rounds(self.thresholds.epoch_samples.count(), least_us)
+            .iter()
+            .map(|cut| round(cut, self.thresholds))
+            .collect()
     }
 
     /// What all rounds together show.
@@ -139,6 +150,8 @@ impl<'a> Receiving<'a> {
         let all: Vec<f64> = rounds.iter().map(together).collect();
         let own: Vec<f64> = rounds.iter().map(|round| round.rate_bps).collect();
         let disordered = rounds.iter().filter(|round| round.is_disordered).count();
+        let marked: Option<usize> = rounds.iter().map(|round| round.is_marked.map(usize::from)).sum();
+        let idle: Vec<f64> = rounds.iter().filter_map(|round| round.idle_share).collect();
         let rtts = self.rtts_of(rounds);
         let middle = median(&rtts).unwrap_or(0.0);
         let mean_bps = own.iter().sum::<f64>() / own.len().max(1) as f64;
@@ -147,6 +160,9 @@ impl<'a> Receiving<'a> {
             segments: (!rtts.is_empty()).then_some(mean_bps * middle / 8e6 / SEGMENT_BYTES),
             spread: relative_spread(&all).unwrap_or(f64::INFINITY),
             disordered_share: disordered as f64 / rounds.len().max(1) as f64,
+            marked_share: marked.map(|marked| marked as f64 / rounds.len().max(1) as f64),
+            // While one is silent, others keep a queue busy.
+            idle_share: median(&idle).filter(|_| others.is_empty()),
             settled: self.settled(rounds, &own),
             growth: growth(&own),
             risen_always: self.risen(rounds, self.thresholds.receiver_queue_share.value()),
@@ -160,16 +176,33 @@ impl<'a> Receiving<'a> {
     fn settled(&self, rounds: &[ArrivalRound], rates: &[f64]) -> Settled {
         let usual = median(rates).unwrap_or(0.0);
         let started = self.thresholds.receiver_started.value() * usual;
-        let from = rates.iter().position(|&rate| rate >= started).unwrap_or(0);
+        let from = self
+            .fallen(rounds, rates)
+            .or_else(|| rates.iter().position(|&rate| rate >= started))
+            .unwrap_or(0);
+        let time = |rounds: &[ArrivalRound]| {
+            rounds.iter().map(|round| round.interval.length_us()).sum::<u64>() as f64
+        };
+        let share = time(&rounds[from..]) / time(rounds).max(1.0);
         let (settled, rates) = (&rounds[from..], &rates[from..]);
         Settled {
             rounds: settled.len(),
-            share: settled.len() as f64 / rounds.len().max(1) as f64,
+            share,
             spread: relative_spread(rates),
             risen: self.risen(settled, self.thresholds.receiver_queue_share.value()),
             is_disordered: settled.iter().any(|round| round.is_disordered),
             growth: growth(rates),
         }
+    }
+
+    /// Where the rate has fallen for good, in the first half of the time; `None` where it has not.
+    fn fallen(&self, rounds: &[ArrivalRound], rates: &[f64]) -> Option<usize> {
+        let (first, last) = rounds.first().zip(rounds.last())?;
+        let half_us = first.interval.from_us.midpoint(last.interval.to_us);
+        let late = rounds.partition_point(|round| round.interval.from_us < half_us);
+        let exceeded = self.thresholds.plateau_exceeded.value() * median(&rates[late..])?;
+        let fastest = rates.iter().rposition(|&rate| rate > exceeded)?;
+        (fastest < late).then_some(fastest + 1)
     }
 
     /// The round trip that `share` of the samples of `rounds` reach, against the least one of all.
@@ -197,18 +230,25 @@ impl<'a> Receiving<'a> {
     }
 }
 
-fn round(cut: &Cut<'_, ReceiverSample>) -> ArrivalRound {
+fn round(cut: &Cut<'_, ReceiverSample>, thresholds: &Thresholds) -> ArrivalRound {
     let first = cut.samples.first().unwrap_or(cut.next);
     let rate_bps = cut.interval.bps(cut.next.received.saturating_sub(first.received));
     let rtt_us = cut.samples.iter().filter_map(|sample| sample.rtt_us).min();
     let largest = cut.samples.iter().filter_map(|sample| sample.window).max();
     let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
+    let is_disordered = cut.next.out_of_order > first.out_of_order;
+    // What waits behind a hole comes in a lump.
+    let received = cut.samples.iter().chain([cut.next]).map(|sample| (sample.t_us, sample.received));
     ArrivalRound {
         interval: cut.interval,
         rate_bps,
         used: rtt_us.zip(largest).map(used),
         unread: cut.samples.iter().filter_map(|sample| sample.unread).fold(0.0, f64::max),
-        is_disordered: cut.next.out_of_order > first.out_of_order,
+        is_disordered,
+        is_marked: cut.next.marks.zip(first.marks).map(|(now, before)| now > before),
+        idle_share: (!is_disordered)
+            .then(|| idle_share(received, SEGMENT_BYTES as u64, thresholds))
+            .flatten(),
     }
 }
 
@@ -222,5 +262,45 @@ fn growth(rates: &[f64]) -> Growth {
     Growth {
         each: over(second, first).min(over(last, second)),
         whole: if last > 0.0 { over(last, first) } else { 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+
+    /// What ten seconds of a receiver show, a sample each 10 ms of a round trip of 20 ms: `bytes` arrive in each.
+    fn whole(bytes: impl Fn(u64) -> u64) -> ArrivalsOfAll {
+        let mut receiving = Receiving::new(&STANDARD);
+        let mut received = 0;
+        for at in 0..1_000 {
+            received += bytes(at);
+            receiving.see_packets(&PacketSample {
+                t_us: at * 10_000,
+                acked_bytes: received,
+                receiver_rtt_us: Some(20_000),
+                ..PacketSample::default()
+            });
+        }
+        let life = TimeInterval { from_us: 0, to_us: 10_000_000 };
+        receiving.arrivals(life, life, &[])[0].1.whole
+    }
+
+    #[test]
+    fn what_came_before_the_rate_fell_for_good_is_the_start() {
+        let falls_at = |fall: u64| whole(move |at| if at < fall { 100_000 } else { 10_000 }).settled;
+        let early = falls_at(300);
+        assert_eq!(early.spread, Some(0.0));
+        assert!((0.69..0.71).contains(&early.share), "{early:?}");
+        let late = falls_at(700);
+        assert!(late.share > 0.99 && late.spread > Some(0.5), "{late:?}");
+    }
+
+    #[test]
+    fn silence_between_bursts_is_counted_where_it_shows() {
+        assert_eq!(whole(|_| 10_000).idle_share, Some(0.0));
+        assert_eq!(whole(|at| if at % 2 == 0 { 20_000 } else { 0 }).idle_share, Some(0.5));
+        assert_eq!(whole(|at| if at % 2 == 0 { 2_000 } else { 0 }).idle_share, None, "a segment or two");
     }
 }

@@ -41,18 +41,21 @@ impl DirectionRounds<'_> {
     pub(super) fn bottleneck(&self, headers: Headers) -> Option<InferredBottleneck> {
         let is_beyond_bursts =
             |round: &Round| round.rtt_us.0 >= beyond_bursts_us(self.base_us, self.thresholds);
-        let any = || self.plateau(|round| self.is_free(round) || is_beyond_bursts(round));
+        let any = || self.plateau(|round| self.is_free(round) || is_beyond_bursts(round), 0);
         let alone = || {
             let alone_bps = self.sharing()?.alone_bps;
             let moving = self.rounds.iter().flatten().map(|round| self.delivered_bps(round.interval));
             let fastest = moving.fold(0.0, f64::max);
             (fastest <= self.thresholds.plateau_exceeded.value() * alone_bps).then_some(alone_bps)
         };
-        let (payload_bps, is_tried, is_by_sharing) = self
-            .plateau(|round| self.is_free(round))
-            .map(|rate| (rate, true, false))
-            .or_else(|| alone().map(|rate| (rate, true, true)))
-            .or_else(|| any().map(|rate| (rate, false, false)))?;
+        let (payload_bps, rate_since_us, is_tried, is_by_sharing) = self
+            .plateau(|round| self.is_free(round), 0)
+            .map(|rate| (rate, None, true, false))
+            .or_else(|| alone().map(|rate| (rate, None, true, true)))
+            .or_else(|| {
+                self.plateau_after_a_fall().map(|(rate, since_us)| (rate, Some(since_us), true, false))
+            })
+            .or_else(|| any().map(|rate| (rate, None, false, false)))?;
         let mss = self.mss()?;
         let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
         let rate_bps = (payload_bps * frame / mss as f64) as u64;
@@ -60,6 +63,7 @@ impl DirectionRounds<'_> {
         let longest = rounds.map(|round| round.rtt_us.1).max().unwrap_or(self.base_us);
         let way = WayFacts {
             rate_bps: Some(Fact::inferred(rate_bps)),
+            rate_since_us,
             queue_us: Some(Fact::inferred(longest.saturating_sub(self.base_us))),
             ..WayFacts::default()
         };
@@ -80,18 +84,34 @@ impl DirectionRounds<'_> {
         round.closed_share < self.thresholds.round_open.value()
     }
 
-    /// The rate of payload at which the rounds that count agree.
-    fn plateau(&self, counts: impl Fn(&Round) -> bool) -> Option<f64> {
+    /// The rate of payload at which the rounds that count agree, of those that begin at `since_us` and later.
+    fn plateau(&self, counts: impl Fn(&Round) -> bool, since_us: u64) -> Option<f64> {
         let t = self.thresholds;
         let moves = |rate: &f64| *rate > 0.0;
-        let rates: Vec<f64> =
-            self.standing(counts).iter().map(|round| round.rate_bps).filter(moves).collect();
-        let every = self.rounds.iter().flatten().map(|round| self.delivered_bps(round.interval));
-        let every: Vec<f64> = every.filter(moves).collect();
+        let is_since = |round: &Round| round.interval.from_us >= since_us;
+        let standing = self.standing(|round| is_since(round) && counts(round));
+        let rates: Vec<f64> = standing.iter().map(|round| round.rate_bps).filter(moves).collect();
+        let every = self.rounds.iter().flatten().filter(|round| is_since(round));
+        let every: Vec<f64> = every.map(|round| self.delivered_bps(round.interval)).filter(moves).collect();
         let middle = median(&rates).filter(|_| rates.len() >= t.plateau_rounds.count())?;
         let spread = relative_spread(&rates)?;
         let most = percentile(&every, t.plateau_high.value())?;
         (spread <= t.plateau_spread.value() && most <= t.plateau_exceeded.value() * middle).then_some(middle)
+    }
+
+    /// The same of a path whose rate falls for good in the first half of the time: what got through before does not count. With the time of
+    /// the fall.
+    fn plateau_after_a_fall(&self) -> Option<(f64, u64)> {
+        let t = self.thresholds;
+        let standing = self.standing(|round| self.is_free(round));
+        let last = standing.iter().rev().take(t.plateau_rounds.count()).map(|round| round.rate_bps);
+        let exceeded_bps = t.plateau_exceeded.value() * median(&last.collect::<Vec<f64>>())?;
+        let all = || self.rounds.iter().flatten().map(|round| round.interval);
+        let is_faster = |interval: &TimeInterval| self.delivered_bps(*interval) > exceeded_bps;
+        let since_us = all().filter(is_faster).map(|interval| interval.to_us).max()?;
+        let life = all().reduce(TimeInterval::around)?;
+        (since_us - life.from_us <= life.length_us() / 2).then_some(())?;
+        Some((self.plateau(|round| self.is_free(round), since_us)?, since_us))
     }
 
     /// The rounds that count, stream by stream in order of time.
@@ -105,6 +125,8 @@ impl DirectionRounds<'_> {
         let stands = |round: &&Round| {
             round.rtt_us.0 >= self.base_us + standing_us(self.base_us, t)
                 && round.unsent_share >= t.round_open.value()
+                && (self.tracks.len() > 1
+                    || round.idle_share.is_none_or(|share| share <= t.queue_idle.value()))
                 && counts(round)
                 && self.in_flight(round) >= t.plateau_segments.whole() * mss
                 && self.waiting(round) >= t.plateau_waiting.value() * mss as f64

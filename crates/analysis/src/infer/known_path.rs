@@ -3,7 +3,7 @@
 use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
 use pipefill_core::cell::{Direction, Family, Framing, PathSpec, PolicerSpec};
-use pipefill_core::record::{Fact, PathFacts, WayFacts};
+use pipefill_core::record::{Fact, Origin, PathFacts, WayFacts};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
 
@@ -138,5 +138,13 @@ impl KnownPath {
         let way = self.way(direction);
         let bdp = way.rate?.value.bdp(self.base_rtt()).get().max(1);
         Some(way.queue?.value.get() as f64 / bdp as f64)
+    }
+}
+
+impl KnownWay {
+    /// Since when it has a rate that samples show, microseconds since the record began; absent where it always has it.
+    pub(crate) fn rate_since_us(&self) -> Option<u64> {
+        let is_inferred = self.rate.is_some_and(|rate| rate.origin == Origin::Inferred);
+        self.inferred.filter(|_| is_inferred)?.rate_since_us
     }
 }

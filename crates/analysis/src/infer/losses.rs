@@ -2,21 +2,17 @@
 //!
 //! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is short, is a little longer
 //! than at other times, and the window is the same at each loss. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
-//! 2016). What the receiver reports as a duplicate (DSACK, RFC 2883) had arrived.
+//! 2016); one whose bucket is smaller than a window drops at the same flight each time ([`overflows`](super::overflows)). What the receiver reports as a
+//! duplicate (DSACK, RFC 2883) had arrived.
 
+use super::loss_events::{self, LossEvent};
+use super::overflows;
 use super::queue::standing_us;
 use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
-use pipefill_core::record::LossKind;
-
-/// A first loss after a while without any.
-#[derive(Debug, Clone, Copy)]
-struct Loss {
-    /// The sample before it.
-    before: TrackSample,
-}
+use pipefill_core::record::{LossKind, PacketSample};
 
 /// What losses of one direction look like.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +24,7 @@ pub(super) struct InferredLosses {
 
 /// Of the streams of one direction; `None` where nothing was lost.
 pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> Option<InferredLosses> {
-    let losses: Vec<Vec<Loss>> = tracks.iter().map(|track| losses(track)).collect();
+    let losses: Vec<Vec<LossEvent>> = tracks.iter().map(|track| loss_events::of(track)).collect();
     if losses.iter().all(Vec::is_empty) {
         return None;
     }
@@ -38,12 +34,28 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
             false => LossKind::Acks,
         },
         _ if are_acks(tracks, thresholds) => LossKind::Acks,
-        _ if is_policed(tracks, &losses, base_us, thresholds) => LossKind::Policer,
-        _ if is_a_queue(tracks, &losses, base_us, thresholds) => LossKind::Queue,
-        _ => LossKind::Chance,
+        _ if has_risen(tracks, &losses, base_us, thresholds) => LossKind::Queue,
+        _ => overflows::find(tracks, &losses, base_us, thresholds).unwrap_or_else(|| {
+            if is_policed(tracks, &losses, base_us, thresholds) {
+                LossKind::Policer
+            } else if is_a_short_queue(tracks, &losses, base_us, thresholds) {
+                LossKind::Queue
+            } else if overflows::is_a_bucket(tracks, &losses, base_us, thresholds) {
+                LossKind::Policer
+            } else {
+                LossKind::Chance
+            }
+        }),
     };
     let rtts = round_trips(&losses);
     Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
+}
+
+/// Why segments are missing of a stream whose packets were captured near its receiver; `None` where none are, or its round trip is not known.
+pub(crate) fn of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Option<LossKind> {
+    let track = Track::of_arrivals(samples);
+    let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
+    find(&[&track], base_us, thresholds).map(|losses| losses.kind)
 }
 
 /// The longest round trip, for streams that lost segments before their first sample and none since: at which their queue overflows nobody saw,
@@ -54,7 +66,7 @@ pub(super) fn longest(tracks: &[&Track]) -> Option<u64> {
 }
 
 /// Of the samples before the losses that have one, microseconds.
-fn round_trips(losses: &[Vec<Loss>]) -> Vec<f64> {
+fn round_trips(losses: &[Vec<LossEvent>]) -> Vec<f64> {
     losses.iter().flatten().filter_map(|loss| loss.before.srtt_us).map(|rtt_us| rtt_us as f64).collect()
 }
 
@@ -64,22 +76,6 @@ fn are_spurious(tracks: &[&Track], thresholds: &Thresholds) -> Option<bool> {
     let reported: Option<u64> = tracks.iter().map(|track| track.dsacks.map(u64::from)).sum();
     let share = reported? as f64 / again as f64;
     (again > 0).then_some(share >= thresholds.spurious.value())
-}
-
-fn losses(track: &Track) -> Vec<Loss> {
-    let (mut found, mut last_us) = (Vec::new(), None);
-    for pair in track.samples.as_slice().windows(2) {
-        let [before, now] = pair else { continue };
-        if now.retransmits <= before.retransmits {
-            continue;
-        }
-        let quiet_us = now.srtt_us.unwrap_or(0).saturating_mul(2);
-        if last_us.is_none_or(|last_us: u64| now.t_us - last_us > quiet_us) {
-            found.push(Loss { before: *before });
-        }
-        last_us = Some(now.t_us);
-    }
-    found
 }
 
 /// Timers fire for data that arrived: one segment sent again, and all that was out is acknowledged.
@@ -106,14 +102,26 @@ fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
     timeouts > 0 && 2 * needless >= timeouts
 }
 
-fn is_a_queue(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
+/// Whether the round trip before a loss is longer than its base by what only a queue makes of it.
+fn has_risen(tracks: &[&Track], losses: &[Vec<LossEvent>], base_us: u64, thresholds: &Thresholds) -> bool {
+    // The last of a few segments waits for those of the next round trip, where ACKs are delayed.
+    let risen = match is_of_few_segments(tracks, losses, thresholds) {
+        true => thresholds.round_trip_long.value(),
+        false => 1.0 + thresholds.queue_loss_risen.value(),
+    };
+    median(&round_trips(losses)).is_some_and(|rtt_us| rtt_us >= risen * base_us.max(1) as f64)
+}
+
+/// Whether it is a little longer, always at the same window.
+fn is_a_short_queue(
+    tracks: &[&Track],
+    losses: &[Vec<LossEvent>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> bool {
     let rtts = round_trips(losses);
     let Some(rtt_us) = median(&rtts) else { return false };
-    let rtt = rtt_us / base_us.max(1) as f64;
-    if rtt >= 1.0 + thresholds.queue_loss_risen.value() {
-        return true;
-    }
-    let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us, thresholds) as f64;
+    let has_risen_a_little = rtt_us - base_us as f64 >= standing_us(base_us, thresholds) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.before.unacked as f64).collect();
         windows.len() >= thresholds.losses_fewest.count()
@@ -121,6 +129,17 @@ fn is_a_queue(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds:
     });
     let are_many = rtts.len() >= thresholds.queue_losses_many.count();
     has_risen_a_little && same && (are_many || are_longer_than_usual(&rtts, tracks, thresholds))
+}
+
+fn is_of_few_segments(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: &Thresholds) -> bool {
+    let segments =
+        |(track, loss): (&&Track, &LossEvent)| loss.before.unacked as f64 / track.mss.max(1) as f64;
+    let flights = tracks
+        .iter()
+        .zip(losses)
+        .flat_map(|(track, of_stream)| of_stream.iter().map(move |loss| (track, loss)));
+    let flights: Vec<f64> = flights.map(segments).collect();
+    median(&flights).is_some_and(|segments| segments < thresholds.plateau_segments.value())
 }
 
 /// Whether the round trips before the losses are longer than those of all samples.
@@ -132,14 +151,14 @@ fn are_longer_than_usual(rtts: &[f64], tracks: &[&Track], thresholds: &Threshold
 
 /// Between losses the same rate gets through every time, more than that just before each of them, and the round trip does not rise. All
 /// streams together, since they share the bucket.
-fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
+fn is_policed(tracks: &[&Track], losses: &[Vec<LossEvent>], base_us: u64, thresholds: &Thresholds) -> bool {
     let lost: u64 = tracks.iter().map(|track| u64::from(track.retransmits)).sum();
     if lost < thresholds.policer_losses.whole() {
         return false;
     }
     // A policer's bursts wait behind each other for a moment; more is a queue.
     let rises =
-        |loss: &&Loss| loss.before.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);
+        |loss: &&LossEvent| loss.before.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);
     let all = || losses.iter().flatten();
     if 2 * all().filter(rises).count() > all().count() {
         return false;

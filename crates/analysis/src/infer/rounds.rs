@@ -19,6 +19,8 @@ pub(super) struct Round {
     pub(super) has_shrunk: bool,
     /// Most that was unacknowledged.
     pub(super) flight: u64,
+    /// Share of the times between its samples in which next to nothing was delivered; absent where so little is delivered that chance decides.
+    pub(super) idle_share: Option<f64>,
 }
 
 /// A round in which a queue stands and data wait behind it.
@@ -36,11 +38,11 @@ pub(super) fn of(track: &Track, thresholds: &Thresholds) -> Vec<Round> {
         .samples
         .rounds(thresholds.epoch_samples.count(), |first| first.srtt_us.unwrap_or(0))
         .iter()
-        .filter_map(round)
+        .filter_map(|cut| round(cut, track.mss, thresholds))
         .collect()
 }
 
-fn round(cut: &Cut<'_, TrackSample>) -> Option<Round> {
+fn round(cut: &Cut<'_, TrackSample>, mss: u64, thresholds: &Thresholds) -> Option<Round> {
     let rtts = || cut.samples.iter().filter_map(|sample| sample.srtt_us);
     let share = |is: fn(&TrackSample) -> bool| {
         cut.samples.iter().filter(|sample| is(sample)).count() as f64 / cut.samples.len() as f64
@@ -52,5 +54,28 @@ fn round(cut: &Cut<'_, TrackSample>) -> Option<Round> {
         closed_share: share(|sample| sample.is_closed),
         has_shrunk: cut.samples.iter().any(|sample| sample.is_closed && sample.has_shrunk),
         flight: cut.samples.iter().map(|sample| sample.unacked).max().unwrap_or(0),
+        idle_share: idle_share(
+            cut.samples.iter().chain([cut.next]).map(|sample| (sample.t_us, sample.delivered)),
+            mss,
+            thresholds,
+        ),
     })
+}
+
+/// The share of the time between samples, each with what was delivered by then, in which next to nothing was: less than a part of the mean rate.
+pub(super) fn idle_share(
+    delivered: impl Iterator<Item = (u64, u64)> + Clone,
+    mss: u64,
+    thresholds: &Thresholds,
+) -> Option<f64> {
+    let steps = delivered.clone().skip(1).zip(delivered);
+    let steps: Vec<(f64, f64)> = steps
+        .map(|((to_us, now), (from_us, before))| {
+            (to_us.saturating_sub(from_us) as f64, now.saturating_sub(before) as f64)
+        })
+        .collect();
+    let (time, bytes) = steps.iter().fold((0.0, 0.0), |(time, bytes), step| (time + step.0, bytes + step.1));
+    let is_much = bytes >= thresholds.idle_segments.value() * (mss * steps.len() as u64) as f64;
+    let idle = steps.iter().filter(|(us, got)| *got < thresholds.idle_part.value() * bytes / time * us);
+    (is_much && time > 0.0).then(|| idle.map(|(us, _)| us).sum::<f64>() / time)
 }

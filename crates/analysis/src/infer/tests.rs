@@ -83,6 +83,22 @@ fn a_rate_that_follows_the_window_behind_a_long_round_trip_is_no_bottlenecks() {
 }
 
 #[test]
+fn a_rate_that_falls_for_good_is_the_paths_from_then_on() {
+    let falls = |at: u64| {
+        facts(move |n, info| {
+            let before = n.min(at);
+            info.srtt_us = Some(if n < at { BASE_US } else { 200_000 });
+            info.bytes_acked = Some((10 * before + (n - before)) * 10 * BYTES_A_MS);
+        })
+    };
+    let early = falls(300);
+    assert_eq!(rate_mbit(&early), Some(10.0));
+    let since_us = early.forward.rate_since_us;
+    assert!(since_us.is_some_and(|us| (2_960_000..3_100_000).contains(&us)), "{since_us:?}");
+    assert_eq!(rate_mbit(&falls(600)), None, "the larger part of the time has another rate");
+}
+
+#[test]
 fn a_minimum_that_reordering_made_absurd_is_no_base() {
     let base = |facts: PathFacts| facts.base_rtt_us.map(|base| base.value);
     let reordered = facts(|_, info| (info.min_rtt_us, info.reord_seen) = (Some(1), Some(9)));
@@ -123,10 +139,12 @@ fn losses_are_told_apart_by_what_came_before_them() {
     assert_eq!(losses(saw_tooth), Some(LossKind::Policer));
 }
 
-/// A segment is sent again every `every` samples, until `last` of them were.
-fn few_losses(every: u64, last: u64, say: impl Fn(u64, u64, &mut TcpInfo)) -> Option<LossKind> {
+/// A segment is sent again every `every` samples, until `last` of them were; each other one by `shift` samples later.
+fn few_losses(every: u64, last: u64, shift: u64, say: impl Fn(u64, u64, &mut TcpInfo)) -> Option<LossKind> {
     let facts = facts(|n, info| {
-        info.retransmits = (n / every).min(last) as u32;
+        let lost = n / every;
+        let late = u64::from(lost % 2 == 1 && n % every < shift);
+        info.retransmits = (lost - late).min(last) as u32;
         say(n, n % every, info);
     });
     facts.forward.loss.map(|loss| loss.value)
@@ -137,26 +155,76 @@ fn few_losses_show_a_short_queue_only_where_the_round_trip_is_longest() {
     // The round trip varies by a tenth, as delayed ACKs make it; the windows at the losses happen to be the same.
     let by_chance =
         |n: u64, _: u64, info: &mut TcpInfo| info.srtt_us = Some(BASE_US + (n * 7919 % 40) as u32 * 60);
-    assert_eq!(few_losses(97, 9, by_chance), Some(LossKind::Chance));
+    assert_eq!(few_losses(97, 9, 70, by_chance), Some(LossKind::Chance));
     let at_the_top = |_: u64, part: u64, info: &mut TcpInfo| info.srtt_us = Some(BASE_US + part as u32 * 25);
-    assert_eq!(few_losses(97, 9, at_the_top), Some(LossKind::Queue));
+    assert_eq!(few_losses(97, 9, 0, at_the_top), Some(LossKind::Queue));
     assert_eq!(
-        few_losses(24, 40, by_chance),
+        few_losses(24, 40, 10, by_chance),
         Some(LossKind::Queue),
         "equal windows at 30 losses show a queue"
     );
 }
 
 #[test]
+fn losses_at_the_same_flight_after_as_many_segments_are_of_a_bucket_or_a_short_queue() {
+    let same = |_: u64, _: u64, _: &mut TcpInfo| ();
+    assert_eq!(few_losses(97, 9, 0, same), Some(LossKind::Policer));
+    assert_eq!(few_losses(97, 9, 60, same), Some(LossKind::Chance), "after any number of segments");
+    assert_eq!(few_losses(240, 9, 0, same), Some(LossKind::Chance), "four are too few");
+    let of_any_flight = |n: u64, _: u64, info: &mut TcpInfo| info.unacked_bytes = (5 + n * 7919 % 40) * MSS;
+    assert_eq!(few_losses(97, 9, 0, of_any_flight), Some(LossKind::Chance));
+    let behind_a_burst = |_: u64, part: u64, info: &mut TcpInfo| {
+        // It grows with the window, by half of what it is before a loss.
+        info.srtt_us = Some(BASE_US + 1_000 + part as u32 * 10);
+    };
+    assert_eq!(few_losses(97, 9, 0, behind_a_burst), Some(LossKind::Policer));
+    let behind_a_queue = |_: u64, part: u64, info: &mut TcpInfo| {
+        info.srtt_us = Some(BASE_US + if part > 80 { 600 } else { 0 });
+    };
+    assert_eq!(few_losses(97, 9, 0, behind_a_queue), Some(LossKind::Queue));
+}
+
+#[test]
+fn slow_start_that_loses_most_of_a_flight_without_a_longer_round_trip_met_a_bucket() {
+    let overshoot = |lost: u32, srtt_us: u32, rto_count: u16| {
+        let facts = facts(|n, info| {
+            let has_lost = n >= 20;
+            info.retransmits = if has_lost { lost } else { 0 };
+            (info.srtt_us, info.rto_count) = (Some(srtt_us), Some(if has_lost { rto_count } else { 0 }));
+        });
+        facts.forward.loss.map(|loss| loss.value)
+    };
+    assert_eq!(overshoot(15, BASE_US, 0), Some(LossKind::Policer), "of 20");
+    assert_eq!(overshoot(14, BASE_US, 0), Some(LossKind::Chance));
+    assert_eq!(overshoot(20, BASE_US, 1), Some(LossKind::Chance), "an outage");
+    assert_eq!(overshoot(20, 30_000, 0), Some(LossKind::Queue));
+}
+
+#[test]
 fn few_losses_show_no_policer() {
-    // From half of the rate to one and a half of it between two losses, as behind a policer.
+    // From half of the rate to one and a half of it between two losses, as behind a policer, at any flight.
     let saw_tooth = |every: u64| {
         move |n: u64, part: u64, info: &mut TcpInfo| {
             info.bytes_acked = Some(10 * BYTES_A_MS * (n - part + part / 2 + part * part / (2 * every)));
+            info.unacked_bytes = (5 + n * 7919 % 40) * MSS;
         }
     };
-    assert_eq!(few_losses(60, 14, saw_tooth(60)), Some(LossKind::Chance));
-    assert_eq!(few_losses(60, 15, saw_tooth(60)), Some(LossKind::Policer));
+    assert_eq!(few_losses(60, 14, 0, saw_tooth(60)), Some(LossKind::Chance));
+    assert_eq!(few_losses(60, 15, 0, saw_tooth(60)), Some(LossKind::Policer));
+}
+
+#[test]
+fn bursts_with_silence_between_them_are_no_queue() {
+    let rate = |bursts: bool| {
+        rate_mbit(&facts(|n, info| {
+            // Each 100 ms as much: evenly, or in the first half of it.
+            let (whole, part) = (n / 10, n % 10);
+            let tenths = if bursts { (2 * part).min(10) } else { part };
+            info.bytes_acked = Some((whole * 10 + tenths) * 10 * 10 * BYTES_A_MS);
+            (info.srtt_us, info.unacked_bytes) = (Some(100_000), 200 * MSS);
+        }))
+    };
+    assert_eq!([rate(false), rate(true)], [Some(100.0), None]);
 }
 
 #[test]

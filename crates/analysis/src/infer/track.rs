@@ -5,7 +5,8 @@ use super::samples::{Samples, Timed};
 use super::sender_sample::SenderSample;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{PacketSample, TcpSample};
+use std::collections::VecDeque;
 
 /// One sample of a sender.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +99,38 @@ impl Track {
             let sample = SenderSample::of_packet_sample(span, row);
             let sacked = u64::from(row.sacked_segments) * sample.mss;
             track.push(&sample, row.acked_bytes.saturating_add(sacked), span.has_unsent, thresholds);
+        }
+        track
+    }
+
+    /// Of a stream whose packets were captured near its receiver: what arrives in a round trip was in flight, and what had to be sent again was lost.
+    pub(super) fn of_arrivals(samples: &[PacketSample]) -> Self {
+        let mut track = Self::new(Direction::Forward, samples.len().max(1));
+        let arrived = |sample: &PacketSample| sample.acked_bytes.saturating_add(sample.unacked_bytes);
+        let mut flights: VecDeque<(u64, u64)> = VecDeque::new();
+        for (at, row) in samples.iter().enumerate() {
+            let rtt_us = u64::from(row.path_rtt_us.unwrap_or(0)).max(1);
+            let before = samples[..at].iter().rev().find(|before| before.t_us + rtt_us <= row.t_us);
+            let flight = arrived(row).saturating_sub(before.map_or(0, arrived));
+            flights.push_back((row.t_us, flight));
+            // A loss shows when it is repaired: a round trip later.
+            while flights.pop_front_if(|(t_us, _)| *t_us + 2 * rtt_us < row.t_us).is_some() {}
+            let sacked = u64::from(row.sacked_segments) * u64::from(row.mss_bytes);
+            track.mss = row.mss_bytes.into();
+            track.retransmits = row.retransmits;
+            track.min_rtt_us = track.min_rtt_us.into_iter().chain(row.path_rtt_us.map(u64::from)).min();
+            track.samples.push(TrackSample {
+                t_us: row.t_us,
+                delivered: row.acked_bytes.saturating_add(sacked),
+                acked: row.acked_bytes,
+                unacked: flights.iter().map(|&(_, flight)| flight).max().unwrap_or(0),
+                srtt_us: row.receiver_rtt_us.map(u64::from),
+                retransmits: row.retransmits,
+                rto_count: row.timeouts,
+                has_unsent: false,
+                is_closed: false,
+                has_shrunk: false,
+            });
         }
         track
     }

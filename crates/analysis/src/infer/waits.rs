@@ -24,11 +24,19 @@ impl Wait {
 /// late as those after it leave room. Each has its whole length then, since none is over another.
 pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wait> {
     let Some(all) = samples.last().map(|last| last.waits) else { return Vec::new() };
+    // A single late ACK may have been lost.
+    let is_delayed = f64::from(all.delayed_acks) >= thresholds.delayed_acks.value();
+    let is_written_in_pieces = ends_writes(samples, thresholds);
     let (mut found, mut next_us) = (Vec::<Wait>::new(), u64::MAX);
     for (at, sample) in samples.iter().enumerate().rev() {
         let before = at.checked_sub(1).map_or(Waits::default(), |before| samples[before].waits);
         let news = sample.waits.since(&before);
-        for waiting in Waiting::ALL.into_iter().rev().filter(|&waiting| counts(waiting, all, thresholds)) {
+        let counts = |waiting: &Waiting| match waiting {
+            Waiting::DelayedAck => is_delayed,
+            Waiting::Rate => is_written_in_pieces,
+            _ => true,
+        };
+        for waiting in Waiting::ALL.into_iter().rev().filter(counts) {
             let to_us = next_us.min(sample.t_us);
             let interval = TimeInterval { from_us: to_us.saturating_sub(news.us(waiting)), to_us };
             if interval.length_us() == 0 {
@@ -50,9 +58,15 @@ pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wa
     found
 }
 
-/// A single late ACK may have been lost.
-fn counts(waiting: Waiting, all: Waits, thresholds: &Thresholds) -> bool {
-    waiting != Waiting::DelayedAck || f64::from(all.delayed_acks) >= thresholds.delayed_acks.value()
+/// Whether pauses are those of an application that goes on unasked: what it writes then ends in a part of a segment. A pacer that pauses for longer
+/// than a round trip takes whole segments from a queue that does not end.
+fn ends_writes(samples: &[PacketSample], thresholds: &Thresholds) -> bool {
+    let pairs = samples.windows(2).filter(|pair| match pair {
+        [before, sample] => sample.waits.rate_us > before.waits.rate_us,
+        _ => false,
+    });
+    let tails: u32 = samples.iter().map(|sample| sample.tails).sum();
+    f64::from(tails) >= thresholds.pause_tails.value() * pairs.count() as f64
 }
 
 #[cfg(test)]
@@ -77,5 +91,21 @@ mod tests {
         assert_eq!((length_us(Waiting::Nagle), length_us(Waiting::Turns)), (146_000, 30_000), "{found:?}");
         assert!(found.windows(2).all(|two| two[0].interval.to_us <= two[1].interval.from_us), "{found:?}");
         assert_eq!(found.last().map(|wait| wait.interval.to_us), Some(206_000));
+    }
+
+    /// A pause of 5 ms every 10 ms.
+    #[test]
+    fn pauses_after_whole_segments_are_a_pacers() {
+        let paused_us = |tails: u32| {
+            let sample = |at: u64| PacketSample {
+                t_us: at * 10_000,
+                tails: if at % 10 == 0 { tails } else { 0 },
+                waits: Waits { rate_us: at * 5_000, ..Waits::default() },
+                ..PacketSample::default()
+            };
+            let samples: Vec<PacketSample> = (0..100).map(sample).collect();
+            waits(&samples, &STANDARD).iter().map(|wait| wait.interval.length_us()).sum::<u64>()
+        };
+        assert_eq!([paused_us(0), paused_us(1)], [0, 495_000]);
     }
 }

@@ -17,6 +17,8 @@ use std::time::Duration;
 pub(crate) struct Way {
     /// Its rate, or that of a simulated host where it has none.
     rate: Option<Fact<RateOverTime>>,
+    /// Since when it has that, microseconds.
+    rate_since_us: u64,
     /// Whether that is the host's.
     pub(crate) is_the_hosts: bool,
     /// What its packets carry beside payload.
@@ -52,6 +54,7 @@ impl Way {
         };
         Self {
             is_the_hosts: hosts_rate.is_some(),
+            rate_since_us: known.rate_since_us().unwrap_or(0),
             rate: own_rate.or(hosts_rate.map(|rate| Fact::asked(RateOverTime::steady(rate)))),
             headers: run.path.headers,
             framing: known.framing,
@@ -65,9 +68,9 @@ impl Way {
         }
     }
 
-    /// Its rate in `interval`, the mean where it changed.
+    /// Its rate in `interval`, the mean where it changed; absent before the rate that samples show.
     pub(crate) fn rate(&self, interval: TimeInterval) -> Option<Fact<Rate>> {
-        let Fact { value, origin } = self.rate.as_ref()?;
+        let Fact { value, origin } = self.rate.as_ref().filter(|_| interval.to_us > self.rate_since_us)?;
         let [from, to] = [interval.from_us, interval.to_us].map(Duration::from_micros);
         Some(Fact { value: value.mean(from, to), origin: *origin })
     }

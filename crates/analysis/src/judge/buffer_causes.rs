@@ -1,4 +1,4 @@
-//! Why a window, a buffer, a pacing rate, a CPU or a path gives no more: as a scenario asked for it, or as sockets, packets and threads show it.
+//! Why a window, a buffer, a pacing rate, a CPU or a path gives no more, and a congestion window of whose sender nothing is seen: as a scenario asked for it, or as sockets, packets and threads show it.
 
 use crate::ground::buffers::{SCALE_BITS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled};
 use crate::ground::thresholds::Thresholds;
@@ -18,6 +18,7 @@ pub(super) fn cause(
 ) -> Option<Cause> {
     let sender = evidence.sender.as_ref();
     match (limited_by, asked) {
+        (LimitedBy::Cwnd, None) => evidence.arrivals?.packets?.loss.map(Cause::from),
         (LimitedBy::Rwnd, Some((plan, flow))) => asked_receive_window(sender?, plan, flow, thresholds),
         (LimitedBy::Rwnd, None) => seen_receive_window(evidence, thresholds),
         (LimitedBy::Sndbuf, Some((plan, flow))) => asked_send_buffer(sender?, plan, flow, thresholds),
@@ -113,11 +114,12 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     // set one before the handshake.
     let is_below_the_hosts = largest.is_some_and(|largest| promised.saturating_mul(2) <= largest);
     let uses_its_scale = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
-    match (is_below_the_hosts, uses_its_scale) {
-        (true, _) | (_, false) => Some(Cause::Program),
-        // Whether a small scale is a program's or a small `tcp_rmem`'s, only the receiver knows.
-        (false, true) => (largest.is_some() || scale >= USUAL_SCALE).then_some(Cause::Maximum),
+    if is_below_the_hosts {
+        return Some(Cause::Program);
     }
+    // Whether a small scale is a program's or a small `tcp_rmem`'s, only the receiver knows; nor does it shrink below that of `rmem_max`.
+    let is_told = largest.is_some() || scale >= USUAL_SCALE;
+    is_told.then_some(if uses_its_scale { Cause::Maximum } else { Cause::Program })
 }
 
 fn asks_for_more(rcvbuf: &Plateau, buffers: &BufferEvidence) -> bool {

@@ -147,11 +147,7 @@ impl<'a> Refiner<'a> {
         });
         Some(match way.loss?.value {
             LossKind::Chance if has_risen && way.rate_bps.is_some() => Cause::QueueLoss,
-            LossKind::Queue => Cause::QueueLoss,
-            LossKind::Chance => Cause::RandomLoss,
-            LossKind::Policer => Cause::Policer,
-            LossKind::Reordering => Cause::Reordering,
-            LossKind::Acks => Cause::AckPath,
+            kind => kind.into(),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
+use crate::infer::losses;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{StreamPackets, steady_rate};
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
@@ -36,6 +37,7 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
     ArrivingPackets {
         dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,
         steady: steady_rate(packets.samples, t),
+        loss: losses::of_arrivals(packets.samples, t),
     }
 }
 

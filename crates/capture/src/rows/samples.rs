@@ -16,6 +16,9 @@ pub(super) struct Clocking {
     /// New data that followed an ACK at once, and data that did not, bytes.
     prompt: u64,
     unprompted: u64,
+    /// The last new data, and how often some came after none for half of the path's round trip.
+    last_data_ns: u64,
+    bursts: u32,
     /// Segments with PSH, and those of them that were no multiple of the MSS.
     pushes: u32,
     tails: u32,
@@ -42,6 +45,11 @@ impl Clocking {
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
         let bytes = u64::from(event.payload);
         *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
+        let silent_us = event.time_ns.saturating_sub(self.last_data_ns) / 1_000;
+        let is_burst =
+            connection.full_rtt_us().is_some_and(|rtt_us| rtt_us > 0 && 2 * silent_us >= u64::from(rtt_us));
+        self.bursts += u32::from(is_burst && self.last_data_ns > 0);
+        self.last_data_ns = event.time_ns;
         if event.flags.has(Flags::PSH) {
             self.pushed(event, connection);
         }
@@ -83,7 +91,7 @@ impl Clocking {
     /// The same, and no time since an earlier ACK is known.
     pub(super) fn begin_anew(&mut self) {
         self.begin();
-        self.last_ack_ns = 0;
+        (self.last_ack_ns, self.last_data_ns) = (0, 0);
     }
 
     /// A sample was taken.
@@ -91,6 +99,7 @@ impl Clocking {
         *self = Self {
             last_ack_ns: self.last_ack_ns,
             acked_to: self.acked_to,
+            last_data_ns: self.last_data_ns,
             current: self.current,
             pushed_to: self.pushed_to,
             ..Self::default()
@@ -187,6 +196,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         out_of_order_segments: counts.out_of_order + counts.lost_before,
         prompt_bytes: clocking.prompt,
         unprompted_bytes: clocking.unprompted,
+        bursts: clocking.bursts,
         pushes: clocking.pushes,
         tails: clocking.tails,
         largest_bytes: clocking.largest,

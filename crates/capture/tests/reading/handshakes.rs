@@ -4,10 +4,7 @@ use pipefill_capture::headers::OptionKind;
 use pipefill_capture::mptcp::mptcp_connections;
 use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::tcp::{Connection, EcnMode, Reconstruction, Side};
-use pipefill_testkit::captures::frame::{ACK, SYN, Tcp, syn_options};
-
-const ECE: u8 = 0x40;
-const CWR: u8 = 0x80;
+use pipefill_testkit::captures::frame::{ACK, CWR, ECE, SYN, Tcp, syn_options};
 
 /// The connections of raw IPv4 packets, in their order.
 fn connections(packets: &[Vec<u8>]) -> Vec<Connection> {

@@ -69,13 +69,13 @@ fn a_server_that_acknowledges_long_before_it_answers_is_named() {
 }
 
 /// The cell of a run.
-fn cell(run: &Path) -> Value {
+pub(crate) fn cell(run: &Path) -> Value {
     let manifest: Value = serde_json::from_slice(&fs::read(run.join("manifest.json")).unwrap()).unwrap();
     manifest["run"]["cell"].clone()
 }
 
 /// What the scenario plants: of `= app|rwnd` and `= window|program` the first with the first, and so on.
-fn planted(cell: &Value) -> Vec<String> {
+pub(crate) fn planted(cell: &Value) -> Vec<String> {
     let words = |metric: &str| {
         let expected = cell["spec"]["expect"].as_array().unwrap().iter();
         let word =

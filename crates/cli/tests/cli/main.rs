@@ -5,6 +5,7 @@ mod buckets;
 mod capture;
 mod capture_page;
 mod catalogue;
+mod causes;
 mod clocks_set;
 mod commands;
 mod company;

@@ -4,7 +4,7 @@ use crate::pcap::told;
 use crate::pipefill::Folder;
 use pipefill_testkit::captures::container::{Entry, Order, pcap_header, pcap_record};
 use pipefill_testkit::captures::datagram::{quic_long, quic_short, rtp, udp};
-use pipefill_testkit::captures::frame::{ACK, SYN, Tcp, behind_nat, ethernet, stamps, syn_options};
+use pipefill_testkit::captures::frame::{ACK, CWR, ECE, SYN, Tcp, behind_nat, ethernet, stamps, syn_options};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
@@ -193,8 +193,6 @@ fn advice_names_settings_of_linux_for_linux_alone() {
 
 #[test]
 fn options_and_marks_are_counted_unless_the_bits_are_a_counter() {
-    const ECE: u8 = 0x40;
-    const CWR: u8 = 0x80;
     let folder = Folder::new();
     let flow = |is_accurate: bool| -> Value {
         let mut syn =
@@ -330,4 +328,38 @@ fn a_full_accept_queue_is_shown_by_syn_acks_after_their_ack() {
     // SYN-ACKs that were lost.
     let lost = said("lost.pcap", false, 150);
     assert!(!lost.contains("after its ACK") && lost.contains("The ACK was lost, or"), "{lost}");
+}
+
+/// One to three segments of 536 bytes in each round trip of 700 ms: a mark on the third makes the sender begin with one again. No timestamps, no
+/// scaled windows, no SACK; captured near the receiver, whose ACKs take 50 ms.
+#[test]
+fn a_receiver_that_echoes_marks_again_and_again_has_a_sender_whose_window_is_cut_by_them() {
+    let folder = Folder::new();
+    let agreed = vec![2, 4, 2, 24];
+    let mut packets = vec![
+        (0, Tcp { options: agreed.clone(), ..Tcp::new(0, 0, SYN | ECE | CWR, 0) }),
+        (MS, Tcp { options: agreed, ..Tcp::new(9, 1, SYN | ACK | ECE, 0).back() }),
+        (650 * MS, Tcp::new(1, 10, ACK, 0)),
+    ];
+    let (mut seq, mut echo, mut is_cut) = (1, 0, false);
+    for round in 0..120_u64 {
+        let flight = round % 3 + 1;
+        for number in 0..flight {
+            let at = 650 * MS + round * 700 * MS + number * 70 * MS;
+            let is_marked = flight == 3 && number == 2;
+            let reduced = if is_cut && number == 0 { CWR } else { 0 };
+            echo = if is_marked { ECE } else { echo & !(ECE * u8::from(reduced > 0)) };
+            let ecn = if is_marked { 3 } else { 2 };
+            packets.push((at, Tcp { ecn, ..Tcp::new(seq, 10, ACK | reduced, 536) }));
+            seq += 536;
+            packets.push((at + 50 * MS, Tcp { window: 4_128, ..Tcp::new(10, seq, ACK | echo, 0).back() }));
+        }
+        is_cut = flight == 3;
+    }
+    packets.sort_by_key(|(time_ns, _)| *time_ns);
+    let packets: Vec<(u64, Vec<u8>, u32)> =
+        packets.into_iter().map(|(at, tcp)| (at, tcp.v4(), tcp.payload as u32)).collect();
+    let flow = &told(&folder, &write(&folder, "marks.pcap", 101, &packets))["flows"][0];
+    assert_eq!((&flow["limited_by"], &flow["cause"]), (&"cwnd".into(), &"ecn".into()), "{flow:#}");
+    assert_eq!((&flow["vantage"], &flow["counts"]["ce"]), (&"receiver".into(), &40.into()), "{flow:#}");
 }

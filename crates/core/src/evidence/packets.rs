@@ -1,6 +1,7 @@
 //! What the packets of a stream show, in figures: of one span of some round trips, and of a whole stream that arrives.
 
 use super::Risen;
+use crate::record::LossKind;
 
 /// The packets that the sender let out during an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -63,6 +64,8 @@ pub struct ArrivingPackets {
     pub dry_share: f64,
     /// The rate, where it stays the same.
     pub steady: Option<SteadyRate>,
+    /// Why segments are missing; absent where none are.
+    pub loss: Option<LossKind>,
 }
 
 /// A rate that stays the same until the end, without a segment out of order.
@@ -76,4 +79,6 @@ pub struct SteadyRate {
     pub rtt_risen_most: f64,
     /// The same, the median over the spans.
     pub rtt_risen: f64,
+    /// Bursts that come in a round trip, each after none for half of it: the median over the spans.
+    pub bursts_in_round_trip: f64,
 }

@@ -92,6 +92,9 @@ pub struct PacketSample {
     pub prompt_bytes: u64,
     /// New payload that followed none.
     pub unprompted_bytes: u64,
+    /// Times in the interval that new data came after none for at least half of the path's round trip; 0 where that is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bursts: u32,
     /// Segments with PSH in the interval that tell of a write's end.
     pub pushes: u32,
     /// Of these, those that were no multiple of the MSS.
@@ -278,6 +281,7 @@ impl PacketSample {
     pub fn extend_back(&mut self, before: &Self) {
         self.prompt_bytes = self.prompt_bytes.saturating_add(before.prompt_bytes);
         self.unprompted_bytes = self.unprompted_bytes.saturating_add(before.unprompted_bytes);
+        self.bursts = self.bursts.saturating_add(before.bursts);
         self.pushes = self.pushes.saturating_add(before.pushes);
         self.tails = self.tails.saturating_add(before.tails);
         self.acks = self.acks.saturating_add(before.acks);
@@ -309,6 +313,7 @@ impl PacketSample {
         Self {
             prompt_bytes: 0,
             unprompted_bytes: 0,
+            bursts: 0,
             pushes: 0,
             tails: 0,
             largest_bytes: 0,

@@ -4,6 +4,7 @@
 //! where it comes from, and what nobody knows is absent.
 
 use crate::cell::{Direction, PathSpec};
+use crate::limit::Cause;
 use crate::stacks::Stack;
 use crate::units::QueueLimit;
 use schemars::JsonSchema;
@@ -278,6 +279,9 @@ impl PathFacts {
 pub struct WayFacts {
     /// The bottleneck's rate, bits per second of Ethernet frames; absent where no flow has tried it.
     pub rate_bps: Option<Fact<u64>>,
+    /// Since when it has that rate, microseconds since the record began: more got through before. Absent where it always had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_since_us: Option<u64>,
     /// The longest wait in its queue that was seen, microseconds.
     pub queue_us: Option<Fact<u64>>,
     /// Packets that its queue holds; absent where it is not bounded in packets, or nobody asked for it.
@@ -315,4 +319,17 @@ pub enum LossKind {
     Reordering,
     /// Data arrived and its ACKs did not.
     Acks,
+}
+
+impl From<LossKind> for Cause {
+    /// What holds a congestion window that such losses cut.
+    fn from(kind: LossKind) -> Self {
+        match kind {
+            LossKind::Queue => Self::QueueLoss,
+            LossKind::Chance => Self::RandomLoss,
+            LossKind::Policer => Self::Policer,
+            LossKind::Reordering => Self::Reordering,
+            LossKind::Acks => Self::AckPath,
+        }
+    }
 }

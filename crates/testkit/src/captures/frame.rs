@@ -19,6 +19,8 @@ pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
 pub const PSH: u8 = 8;
 pub const ACK: u8 = 16;
+pub const ECE: u8 = 64;
+pub const CWR: u8 = 128;
 /// The hosts of ports: the higher port is 192.0.2.1, the lower 198.51.100.2.
 const HOSTS: [[u8; 4]; 2] = [[192, 0, 2, 1], [198, 51, 100, 2]];
 

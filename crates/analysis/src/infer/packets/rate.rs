@@ -16,6 +16,7 @@ struct ArrivalSpan {
     unevenness: f64,
     rtt_us: u32,
     out_of_order: u32,
+    bursts_in_round_trip: f64,
 }
 
 /// `None` where the rate does not stay the same.
@@ -50,6 +51,7 @@ fn steady(spans: &[ArrivalSpan], t: &Thresholds) -> Option<SteadyRate> {
         unevenness: middle(settled.iter().map(|span| span.unevenness))?,
         rtt_risen_most: risen().fold(0.0, f64::max),
         rtt_risen: middle(risen())?,
+        bursts_in_round_trip: middle(settled.iter().map(|span| span.bursts_in_round_trip))?,
     })
 }
 
@@ -58,6 +60,8 @@ impl ArrivalSpan {
         let (first, last) = (samples.first()?, samples.last()?);
         let bytes: f64 = samples.iter().skip(1).map(|sample| sample.new_bytes() as f64).sum();
         let length_us = last.t_us.checked_sub(first.t_us).filter(|&us| us > 0)?;
+        let bursts: u64 = samples.iter().skip(1).map(|sample| u64::from(sample.bursts)).sum();
+        let path_rtt_us = samples.iter().filter_map(|sample| sample.path_rtt_us).min().unwrap_or(0);
         Some(Self {
             from_us: first.t_us,
             to_us: last.t_us,
@@ -65,6 +69,7 @@ impl ArrivalSpan {
             unevenness: new_bytes_unevenness(samples)?,
             rtt_us: samples.iter().filter_map(|sample| sample.receiver_rtt_us).max()?,
             out_of_order: last.out_of_order_segments.saturating_sub(first.out_of_order_segments),
+            bursts_in_round_trip: (bursts * u64::from(path_rtt_us)) as f64 / length_us as f64,
         })
     }
 
@@ -103,6 +108,7 @@ mod tests {
                 unevenness: 0.0,
                 rtt_us: 20_000,
                 out_of_order: 0,
+                bursts_in_round_trip: 0.0,
             };
             change(at, &mut span);
             span
@@ -112,9 +118,11 @@ mod tests {
 
     #[test]
     fn a_rate_that_stays_the_same_is_found_from_its_start_on() {
-        let whole = SteadyRate { share: 1.0, unevenness: 0.0, rtt_risen_most: 1.0, rtt_risen: 1.0 };
+        let whole = SteadyRate { share: 1.0, rtt_risen_most: 1.0, rtt_risen: 1.0, ..SteadyRate::default() };
         assert_eq!(found(|_, _| ()), Some(whole));
         assert_eq!(found(|_, span| span.unevenness = 1.3), Some(SteadyRate { unevenness: 1.3, ..whole }));
+        let in_bursts = found(|_, span| span.bursts_in_round_trip = 1.0);
+        assert_eq!(in_bursts, Some(SteadyRate { bursts_in_round_trip: 1.0, ..whole }));
         assert_eq!(
             found(|at, span| span.rate = if at == 0 { 0.2 } else { 1.0 }),
             Some(SteadyRate { share: 0.95, ..whole })

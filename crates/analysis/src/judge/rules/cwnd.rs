@@ -3,7 +3,7 @@
 use super::super::conditions::{cwnd_used, is_repairing, is_waiting, used_window};
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
-use super::path::{ARRIVES_WITH_QUEUE, carries_enough, grows};
+use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivingPackets, Evidence};
 use pipefill_core::limit::LimitedBy;
@@ -55,6 +55,19 @@ pub(super) const ARRIVALS_GROW: Rule = Rule {
     },
 };
 
+/// A sender that is told of a mark cuts its window (`tcp_enter_cwr()`). A path that stays full all the same has a queue that marks.
+pub(super) const ARRIVALS_MARKED: Rule = Rule {
+    id: RuleId::new("cwnd.ecn.arrivals_marked"),
+    question: "Do CE marks often come, more often than segments out of order, while the rate is not the same with a queue nearly all the time?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        whole.marked_share.is_some_and(|marked| {
+            marked > whole.disordered_share && trace.at_least(t.receiver_marked, marked)
+        }) && !(ARRIVES_STEADILY.holds)(evidence, t, trace)
+    },
+};
+
 pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_disordered"),
     question: "Does the rate of what arrives vary while segments often come out of order?",
@@ -74,8 +87,9 @@ pub(super) fn arriving_packets(
     trace: &mut Trace,
 ) -> Option<ArrivingPackets> {
     let packets = evidence.arrivals?.packets?;
-    let shows_itself =
-        [&ARRIVALS_GROW, &ARRIVALS_DISORDERED].iter().any(|rule| (rule.holds)(evidence, t, trace));
+    let shows_itself = [&ARRIVALS_MARKED, &ARRIVALS_GROW, &ARRIVALS_DISORDERED]
+        .iter()
+        .any(|rule| (rule.holds)(evidence, t, trace));
     (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets)
 }
 

@@ -15,8 +15,8 @@ pub(super) const REACHED: Rule = Rule {
 };
 
 /// Packets, and sockets of older kernels, do not show the limit itself (`SO_MAX_PACING_RATE`).
-pub(super) const BY_PROGRAM: Rule = Rule {
-    id: RuleId::new("pacing.by_program"),
+pub(super) const STEADY: Rule = Rule {
+    id: RuleId::new("pacing.program.steady"),
     question: "Does data wait while the pacing rate is what gets through, and has it not changed for long?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -30,8 +30,9 @@ pub(super) const BY_PROGRAM: Rule = Rule {
     },
 };
 
+/// A congestion control that paces probes for more, which makes a queue.
 pub(super) const ARRIVES_EVENLY: Rule = Rule {
-    id: RuleId::new("pacing.arrives_evenly"),
+    id: RuleId::new("pacing.program.arrives_evenly"),
     question: "Do data arrive evenly, at the same rate most of the time, without a queue and without losses?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -39,6 +40,7 @@ pub(super) const ARRIVES_EVENLY: Rule = Rule {
         steady.is_some_and(|rate| {
             trace.at_least(t.arrival_share, rate.share)
                 && trace.at_most(t.arrival_even, rate.unevenness)
+                && trace.below(t.arrival_bursts_often, rate.bursts_in_round_trip)
                 && trace.at_most(t.arrival_flat, rate.rtt_risen_most)
         })
     },

@@ -91,6 +91,7 @@ pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         let settled = whole.settled;
         carries_enough(&whole, t, trace)
+            && is_never_silent(&whole, t, trace)
             && trace.at_least(t.receiver_settled_share, settled.share)
             && trace.at_least(t.receiver_rounds, settled.rounds as f64)
             && settled.spread.is_some_and(|spread| trace.at_most(t.receiver_settled, spread))
@@ -126,7 +127,12 @@ pub(super) const ARRIVES_STEADILY: Rule = Rule {
 };
 
 fn is_plateau(whole: &ArrivalsOfAll, spread: Threshold, t: &Thresholds, trace: &mut Trace) -> bool {
-    trace.at_most(spread, whole.spread) && carries_enough(whole, t, trace)
+    trace.at_most(spread, whole.spread) && carries_enough(whole, t, trace) && is_never_silent(whole, t, trace)
+}
+
+/// A queue that stands always has something to send: bursts with silence between them wait for themselves.
+fn is_never_silent(whole: &ArrivalsOfAll, t: &Thresholds, trace: &mut Trace) -> bool {
+    whole.idle_share.is_none_or(|share| trace.at_most(t.queue_idle, share))
 }
 
 /// The place of most drops, where all that were counted explain what is missing.

@@ -70,7 +70,8 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
         let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
         steady.is_some_and(|rate| {
             trace.at_least(t.arrival_share, rate.share)
-                && trace.at_least(t.arrival_bursts, rate.unevenness)
+                && (trace.at_least(t.arrival_bursts, rate.unevenness)
+                    || trace.at_least(t.arrival_bursts_often, rate.bursts_in_round_trip))
                 && trace.at_most(t.arrival_flat_of_bursts, rate.rtt_risen)
         })
     },

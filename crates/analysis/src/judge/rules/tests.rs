@@ -12,7 +12,8 @@ use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
 use pipefill_core::evidence::{
-    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, SenderEvidence, Settled, SteadyRate,
+    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, Risen, SenderEvidence, Settled,
+    SteadyRate,
 };
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
@@ -323,7 +324,13 @@ fn nothing_that_comes_back_for_three_timers_is_silence_or_a_link_that_is_too_sma
 #[test]
 fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
     let rule = |spoken: f64, unevenness: f64, settled_growth: f64| {
-        let steady = SteadyRate { share: 0.7, unevenness, rtt_risen_most: 1.0, rtt_risen: 1.0 };
+        let steady = SteadyRate {
+            share: 0.7,
+            unevenness,
+            rtt_risen_most: 1.0,
+            rtt_risen: 1.0,
+            ..SteadyRate::default()
+        };
         let growth = |times: f64| Growth { each: times.sqrt(), whole: times };
         let settled = Settled { spread: Some(0.02), growth: growth(settled_growth), ..Settled::default() };
         // The handshake of a program makes the first third slow.
@@ -336,7 +343,7 @@ fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
         let arrivals = Arrivals {
             whole,
             spoken_in_round_trip: Some(spoken),
-            packets: Some(ArrivingPackets { dry_share: 0.4, steady: Some(steady) }),
+            packets: Some(ArrivingPackets { dry_share: 0.4, steady: Some(steady), loss: None }),
             ..Arrivals::default()
         };
         rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
@@ -349,6 +356,44 @@ fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
     ] {
         assert_ne!(other, "app.window.arrives", "{why}");
     }
+}
+
+#[test]
+fn marks_that_come_again_and_again_cut_the_window_unless_the_path_stays_full() {
+    let rule = |marked_share: Option<f64>, disordered_share: f64, queue_us: f64| {
+        let risen = Risen { times: 1.0 + queue_us / 20_000.0, above_us: queue_us };
+        let whole = ArrivalsOfAll {
+            rounds: 50,
+            segments: Some(100.0),
+            spread: if queue_us > 0.0 { 0.1 } else { 0.4 },
+            disordered_share,
+            marked_share,
+            risen_always: Some(risen),
+            ..ArrivalsOfAll::default()
+        };
+        let arrivals = Arrivals { whole, ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(Some(0.05), 0.0, 0.0), "cwnd.ecn.arrivals_marked");
+    assert_eq!(rule(Some(0.04), 0.0, 0.0), "unknown.arrivals", "too seldom");
+    assert_eq!(rule(None, 0.0, 0.0), "unknown.arrivals", "nobody counts them");
+    assert_eq!(rule(Some(0.2), 0.3, 0.0), "cwnd.arrivals_disordered", "losses are more frequent");
+    assert_eq!(rule(Some(0.2), 0.0, 5_000.0), "path.arrives_steadily", "a queue that marks");
+}
+
+#[test]
+fn a_steady_rate_in_bursts_a_round_trip_apart_is_a_buffers_and_not_a_pacers() {
+    let rule = |unevenness, bursts_in_round_trip| {
+        let steady =
+            SteadyRate { share: 1.0, unevenness, rtt_risen_most: 1.0, rtt_risen: 1.0, bursts_in_round_trip };
+        let packets = ArrivingPackets { steady: Some(steady), ..ArrivingPackets::default() };
+        let arrivals = Arrivals { packets: Some(packets), ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(0.1, 0.0), "pacing.program.arrives_evenly");
+    assert_eq!(rule(0.1, 0.5), "pacing.program.arrives_evenly", "a burst in two round trips");
+    assert_eq!(rule(0.1, 1.0), "sndbuf.arrives_in_bursts", "shorter than the time between two samples");
+    assert_eq!(rule(0.9, 0.0), "sndbuf.arrives_in_bursts");
 }
 
 #[test]

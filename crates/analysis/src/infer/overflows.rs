@@ -1,0 +1,86 @@
+//! Losses that come whenever the same amount is in flight: something holds no more. A queue, or a policer's bucket, which works as one where it is
+//! smaller than a window.
+//!
+//! Chance takes a segment after any number of others: how many get through between two losses varies as much as their mean (the geometric
+//! distribution). Where something overflows, the window grows back to the same size, over the same number of segments.
+
+use super::loss_events::LossEvent;
+use super::queue::standing_us;
+use super::track::Track;
+use crate::ground::statistics::{median, variation};
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::record::LossKind;
+
+/// What overflows; `None` where losses come at any time, or too seldom to show it.
+pub(super) fn find(
+    tracks: &[&Track],
+    losses: &[Vec<LossEvent>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> Option<LossKind> {
+    // The end of slow start, and what it takes to recover from that, are no tooth of a saw.
+    let regular: Vec<&[LossEvent]> = losses.iter().filter_map(|of_stream| of_stream.get(1..)).collect();
+    let with_losses = losses.iter().filter(|of_stream| !of_stream.is_empty()).count();
+    if regular.len() < with_losses
+        || !regular.iter().all(|losses| come_at_the_same_flight(losses, thresholds))
+    {
+        return None;
+    }
+    Some(match has_queue(tracks, &regular, base_us, thresholds)? {
+        true => LossKind::Queue,
+        false => LossKind::Policer,
+    })
+}
+
+fn come_at_the_same_flight(losses: &[LossEvent], thresholds: &Thresholds) -> bool {
+    let flights: Vec<f64> = losses.iter().map(|loss| loss.before.unacked as f64).collect();
+    let between = losses.windows(2).filter_map(|pair| {
+        let [first, second] = pair else { return None };
+        Some(second.before.delivered.saturating_sub(first.before.delivered) as f64)
+    });
+    let between: Vec<f64> = between.collect();
+    flights.len() >= thresholds.losses_fewest.count()
+        && variation(&flights).is_some_and(|share| share <= thresholds.overflow_same_flight.value())
+        && variation(&between).is_some_and(|share| share <= thresholds.overflow_regular.value())
+}
+
+/// Whether the round trip is longer before the losses than at other times: a queue fills up in the last part of a tooth. A burst that waits for
+/// its own beginning is longer in proportion to the window.
+fn has_queue(
+    tracks: &[&Track],
+    losses: &[&[LossEvent]],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> Option<bool> {
+    let before = losses.iter().flat_map(|losses| losses.iter()).filter_map(|loss| loss.before.srtt_us);
+    let before_us = median(&before.map(|rtt_us| rtt_us as f64).collect::<Vec<f64>>())?;
+    let all = tracks.iter().flat_map(|track| track.samples.as_slice()).filter_map(|sample| sample.srtt_us);
+    let usual_us = median(&all.map(|rtt_us| rtt_us as f64).collect::<Vec<f64>>())?;
+    let above_us = before_us - base_us as f64;
+    Some(
+        above_us >= thresholds.queue_stands_us.value()
+            && before_us - usual_us >= thresholds.overflow_queue.value() * above_us,
+    )
+}
+
+/// Whether slow start lost most of a flight although the round trip had not risen: what it met holds much less than a window, and no queue.
+/// An outage loses all of it, and a timer is awaited.
+pub(super) fn is_a_bucket(
+    tracks: &[&Track],
+    losses: &[Vec<LossEvent>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> bool {
+    let is_its = |(track, losses): (&&Track, &Vec<LossEvent>)| {
+        losses.first().is_some_and(|LossEvent { before, last }| {
+            let lost = u64::from(last.retransmits.saturating_sub(before.retransmits));
+            let rtt_us = before.srtt_us.unwrap_or(0);
+            lost >= thresholds.policer_losses.whole()
+                && (lost * track.mss) as f64 >= thresholds.overflow_of_flight.value() * before.unacked as f64
+                && last.rto_count == before.rto_count
+                && rtt_us <= base_us + 2 * standing_us(base_us, thresholds)
+        })
+    };
+    let mut with_losses = tracks.iter().zip(losses).filter(|(_, losses)| !losses.is_empty()).peekable();
+    with_losses.peek().is_some() && with_losses.all(is_its)
+}
