@@ -20,7 +20,9 @@ pub(super) const PLAN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill plan scenarios/first.toml
   pipefill plan scenarios/first.toml --set path.rtt=50ms --json
-  pipefill plan rtt --only variant=tcp,path.rtt=10ms      a part of a built-in study";
+  pipefill plan rtt --only variant=tcp,path.rtt=10ms      a part of a built-in study
+  pipefill plan --profile lte                             what a named path stands for
+  pipefill plan --from-tc 'qdisc tbf 8001: root refcnt 2 rate 10Mbit burst 32Kb lat 50ms'";
 
 pub(super) const RUN_EXAMPLES: &str = "\
 EXAMPLES:
@@ -140,6 +142,7 @@ EXAMPLES:
   pipefill exec --rtt 80ms --rate 50mbit --loss 1% \\
     --server 'iperf3 -s -1' -- iperf3 -c {server}
   pipefill exec --rtt 80ms --server 'python3 -m http.server' -- curl -o copy http://{server}:8000/file
+  pipefill exec --profile lte --server 'python3 -m http.server' -- curl -o copy http://{server}:8000/file
   pipefill exec --rtt 80ms -- ping -c 5 {server}
   pipefill exec --rtt 300ms --uplink -- curl -O https://example.com/file
   pipefill exec --scenario path.toml --out records -- $SHELL   then: pipefill explain records

@@ -270,12 +270,18 @@ fn completions_know_studies_and_keys() {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
-    let script = "source <(PIPEFILL completions bash); COMP_WORDS=(pipefill run x.toml --set path.rate_); COMP_CWORD=4; \
-                  _pipefill_without_space pipefill path.rate_ --set 2>/dev/null; echo \"${COMPREPLY[@]}\"";
     let program = assert_cmd::cargo::cargo_bin!("pipefill");
-    let script = script.replace("PIPEFILL", program.to_str().unwrap());
-    let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
-    assert_eq!(text(&output.stdout), "path.rate_layer=\n", "{}", text(&output.stderr));
+    let completed = |words: &str, word: &str, option: &str| {
+        let script = format!(
+            "source <({} completions bash); COMP_WORDS=(pipefill {words} {option} {word}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _pipefill_without_space pipefill {word} {option} 2>/dev/null; echo \"${{COMPREPLY[@]}}\"",
+            program.display()
+        );
+        text(&std::process::Command::new("bash").args(["-c", &script]).output().unwrap().stdout)
+    };
+    assert_eq!(completed("run x.toml", "path.rate_l", "--set"), "path.rate_layer=\n");
+    assert_eq!(completed("exec", "star", "--profile"), "starlink\n");
+    assert_eq!(completed("exec", "lte-d", "--rate-trace"), "lte-driving\n");
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(super) const SPAN_MAX: Duration = Duration::from_secs(3_600_000);
 const RATE_MAX: Rate = Rate::from_bps(1_000_000_000_000_000);
 /// No machine has as much memory to queue packets in.
 pub(super) const SIZE_MAX: Bytes = Bytes::new(1 << 40);
+/// Depth of a token bucket where none is given.
+pub(super) const BURST: Bytes = Bytes::new(32 << 10);
 /// Packets of 1500 bytes that fill [`SIZE_MAX`], roughly.
 const PACKETS_MAX: u64 = 1_000_000_000;
 /// Multiples of rate × rtt.

@@ -5,7 +5,6 @@ use super::bounds::{CHANGES_MAX, FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, ScenarioProblem};
 use super::key::{APP, CHANGE, Key, Kind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
-use super::named::FILES;
 use super::published::{self, PublishedTable};
 use super::section::Section;
 use super::tc_words;
@@ -14,6 +13,9 @@ use crate::parse::nearest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use toml_edit::{Array, InlineTable, Item, TableLike, Value};
+
+/// The table of texts that a scenario names.
+pub(super) const FILES: &str = "files";
 
 /// A scenario file, read but not yet expanded.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
 use super::aqm::AqmDraft;
-use super::profiles::Subscriber;
 use super::section::Section;
 use crate::cell::{
     CapturePackets, Expectation, Family, Framing, JitterDistribution, LossSpec, LossUnit, Offloads, Payload,
@@ -102,6 +101,16 @@ pub(super) struct ChangeDraft {
     pub(super) delays: [Option<Duration>; 2],
     pub(super) rates: [Option<Rate>; 2],
     pub(super) losses: [Option<LossSpec>; 2],
+}
+
+/// Which end of the path is the subscriber's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Subscriber {
+    /// A profile's forward direction, to the subscriber, is that of the scenario.
+    #[default]
+    Receiver,
+    /// It is the scenario's reverse direction.
+    Sender,
 }
 
 /// How `rtt` is divided between the directions.

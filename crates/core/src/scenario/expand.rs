@@ -2,12 +2,11 @@
 
 use super::bounds::VALUES_MAX;
 use super::document::{Document, Variant, VariantQuick};
-use super::draft::{Draft, PathDraft};
+use super::draft::{Draft, PathDraft, Subscriber};
 use super::error::{Origin, ScenarioProblem};
 use super::key::Slot;
 use super::layer::{Layer, Setting, Text};
 use super::named::Named;
-use super::profiles::Subscriber;
 use super::published::Written;
 use super::resolve::{self, Violation};
 use super::section::Section;

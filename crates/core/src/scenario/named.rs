@@ -1,6 +1,6 @@
 //! What a scenario names and does not hold: its traces and profiles, each read once.
 
-use super::document::{self, Document};
+use super::document::{self, Document, FILES};
 use super::draft::{Draft, PathDraft};
 use super::error::{Origin, ScenarioProblem, SourceText};
 use super::key::Kind;
@@ -62,9 +62,6 @@ impl Named {
         document.to_string()
     }
 }
-
-/// The table of texts that a scenario names.
-pub(super) const FILES: &str = "files";
 
 struct Loader<'a> {
     document: &'a Document,

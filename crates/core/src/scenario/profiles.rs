@@ -40,16 +40,6 @@ impl Profile {
     }
 }
 
-/// Which end of the path is the subscriber's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Subscriber {
-    /// A profile's forward direction, to the subscriber, is that of the scenario.
-    #[default]
-    Receiver,
-    /// It is the scenario's reverse direction.
-    Sender,
-}
-
 impl PathDraft {
     /// With each direction in the place of the other.
     pub(super) fn turned(mut self) -> Self {

@@ -5,8 +5,6 @@ mod aqm;
 mod hazards;
 mod path;
 
-pub(super) use path::BURST;
-
 use super::bounds::STREAMS_MAX;
 use super::draft::{AppKind, Draft, FlowDraft, HostDraft, HostsDraft, Ways};
 use super::expect;

@@ -1,5 +1,6 @@
 //! Words of tc where a scenario has others: what to write instead, with the value translated.
 
+use super::bounds::BURST;
 use super::from_tc::{size, tbf_limit};
 use super::toml::{Entry, scalar};
 use crate::parse;
@@ -22,8 +23,7 @@ pub(super) fn translated(entry: &Entry<'_>, table: &dyn TableLike) -> Option<Str
             queue()
         ),
         "latency" | "lat" => {
-            let burst =
-                text("burst").and_then(|burst| parse::bytes(&burst).ok()).unwrap_or(super::resolve::BURST);
+            let burst = text("burst").and_then(|burst| parse::bytes(&burst).ok()).unwrap_or(BURST);
             let rate = text("rate").and_then(|rate| parse::rate(&rate).ok());
             match (rate, parse::duration(&value)) {
                 (Some(rate), Ok(latency)) => format!(

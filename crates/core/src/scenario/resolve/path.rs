@@ -1,6 +1,6 @@
 //! The path's part of a cell: who gets which delay, what a queue holds, and which keys need another.
 
-use super::super::bounds::SIZE_MAX;
+use super::super::bounds::{BURST, SIZE_MAX};
 use super::super::draft::{PathDraft, Split, WayDraft};
 use super::super::named::Named;
 use super::{Violations, aqm, hazards};
@@ -13,8 +13,6 @@ use std::time::Duration;
 
 /// Frames that an unstated queue holds at least.
 const DEFAULT_QUEUE_FRAMES: u64 = 100;
-/// Depth of the token bucket where none is given.
-pub(in super::super) const BURST: Bytes = Bytes::new(32 << 10);
 
 /// Resolves the path: delays, defaults of the queue, and the keys that need one another.
 pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violations) -> PathSpec {
