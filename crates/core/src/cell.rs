@@ -295,7 +295,7 @@ impl DirectionSpec {
     }
 }
 
-/// A token bucket behind a drop-tail queue.
+/// A token bucket behind a queue, which is drop-tail unless the direction has an `aqm`.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BottleneckSpec {
     /// `bottleneck_rate`, counting Ethernet frames without FCS (IP + 14 bytes) as `tc`'s tbf does, and `overhead` for each.

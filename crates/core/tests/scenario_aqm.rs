@@ -93,6 +93,7 @@ fn what_makes_no_sense_is_refused_where_it_stands() {
         ("aqm = { kind = \"codel\", limit = 100 }", "limit", "queue"),
         ("aqm = { kind = \"codel\", target = [\"5ms\", \"6ms\"] }", "target", "list of such tables"),
         ("aqm = { kind = \"codel\", target = \"5\" }", "5", "5ms"),
+        ("aqm = { kind = \"pie\", tupdate = \"10us\" }", "too short", "1ms"),
         ("aqm = { kind = \"fq_codel\", quantum = \"10B\" }", "quantum", "300B"),
         ("aqm = { kind = \"fq_codel\", flows = 0 }", "flows", "1"),
         ("aqm = { kind = \"red\", min = \"90kB\", max = \"30kB\" }", "not below max", "min"),

@@ -1,32 +1,22 @@
 //! The text of a queue's discipline, and the table of its parameters.
 
 use super::bounds::{bytes, duration};
+use super::draft::{AqmDraft, AqmKind};
 use super::forms::count_within;
 use crate::parse::{ParseError, flag, nearest, one_of, ratio};
-use crate::units::{Bytes, Ratio};
+use crate::units::Bytes;
 use std::time::Duration;
 
 /// Most queues that flows are hashed to (`fq_codel_change()`).
 const FLOWS_MAX: u32 = 65_536;
+/// The shortest time between two updates of a controller.
+const UPDATE_MIN: Duration = Duration::from_millis(1);
 /// The smallest quantum (`fq_codel_change()`).
 const QUANTUM_MIN: u64 = 256;
 /// The largest weight of a controller.
 const WEIGHT_MAX: f64 = 1_000.0;
 /// Most packets of a batch or of a burst.
 const PACKETS_MAX: u32 = 1_000_000;
-
-/// What kind of discipline a queue has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum AqmKind {
-    #[default]
-    Droptail,
-    Drophead,
-    Codel,
-    FqCodel,
-    Pie,
-    Red,
-    Dualpi2,
-}
 
 /// The kinds by their words.
 const KINDS: &[(&str, AqmKind)] = &[
@@ -48,30 +38,6 @@ impl AqmKind {
     fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
         PARAMETERS.iter().filter(move |parameter| parameter.kinds.contains(&self))
     }
-}
-
-/// What was said about a discipline.
-#[derive(Debug, Clone, Default)]
-pub(super) struct AqmDraft {
-    pub(super) kind: AqmKind,
-    pub(super) target: Option<Duration>,
-    pub(super) interval: Option<Duration>,
-    pub(super) flows: Option<u32>,
-    pub(super) quantum: Option<Bytes>,
-    pub(super) memory_limit: Option<Bytes>,
-    pub(super) drop_batch: Option<u32>,
-    pub(super) tupdate: Option<Duration>,
-    pub(super) alpha: Option<f64>,
-    pub(super) beta: Option<f64>,
-    pub(super) min: Option<Bytes>,
-    pub(super) max: Option<Bytes>,
-    pub(super) probability: Option<Ratio>,
-    pub(super) avpkt: Option<Bytes>,
-    pub(super) burst: Option<u32>,
-    pub(super) adaptive: Option<bool>,
-    pub(super) harddrop: Option<bool>,
-    pub(super) coupling: Option<f64>,
-    pub(super) step: Option<Duration>,
 }
 
 struct Parameter {
@@ -112,7 +78,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter!(quantum, FQ, quantum),
     parameter!(memory_limit, FQ, positive_bytes),
     parameter!(drop_batch, FQ, |text| count_within(text, 1, PACKETS_MAX)),
-    parameter!(tupdate, CONTROLLERS, positive_duration),
+    parameter!(tupdate, CONTROLLERS, update_interval),
     parameter!(alpha, CONTROLLERS, weight),
     parameter!(beta, CONTROLLERS, weight),
     parameter!(min, RED, positive_bytes),
@@ -207,6 +173,18 @@ fn positive_duration(text: &str) -> Result<Duration, ParseError> {
     let span = duration(text)?;
     if span.is_zero() {
         return Err(ParseError::new(format!("\"{text}\" is no time"), "write e.g. \"5ms\""));
+    }
+    Ok(span)
+}
+
+/// No shorter than a jiffy of 1000 Hz.
+fn update_interval(text: &str) -> Result<Duration, ParseError> {
+    let span = duration(text)?;
+    if span < UPDATE_MIN {
+        return Err(ParseError::new(
+            format!("\"{text}\" is too short"),
+            "write at least \"1ms\", e.g. \"15ms\"",
+        ));
     }
     Ok(span)
 }

@@ -1,6 +1,5 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
-use super::aqm::AqmDraft;
 use super::section::Section;
 use crate::cell::{
     CapturePackets, Expectation, Family, Framing, JitterDistribution, LossSpec, LossUnit, Offloads, Payload,
@@ -175,6 +174,43 @@ pub(super) struct AppDraft {
     pub(super) size: Option<Bytes>,
     pub(super) every: Option<Duration>,
     pub(super) sizes: Option<Vec<Bytes>>,
+}
+
+/// What kind of discipline a queue has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum AqmKind {
+    #[default]
+    Droptail,
+    Drophead,
+    Codel,
+    FqCodel,
+    Pie,
+    Red,
+    Dualpi2,
+}
+
+/// What was said about a discipline.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AqmDraft {
+    pub(super) kind: AqmKind,
+    pub(super) target: Option<Duration>,
+    pub(super) interval: Option<Duration>,
+    pub(super) flows: Option<u32>,
+    pub(super) quantum: Option<Bytes>,
+    pub(super) memory_limit: Option<Bytes>,
+    pub(super) drop_batch: Option<u32>,
+    pub(super) tupdate: Option<Duration>,
+    pub(super) alpha: Option<f64>,
+    pub(super) beta: Option<f64>,
+    pub(super) min: Option<Bytes>,
+    pub(super) max: Option<Bytes>,
+    pub(super) probability: Option<Ratio>,
+    pub(super) avpkt: Option<Bytes>,
+    pub(super) burst: Option<u32>,
+    pub(super) adaptive: Option<bool>,
+    pub(super) harddrop: Option<bool>,
+    pub(super) coupling: Option<f64>,
+    pub(super) step: Option<Duration>,
 }
 
 /// A flow's `direction` as a scenario has it.

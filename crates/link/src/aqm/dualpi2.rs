@@ -2,7 +2,7 @@
 
 use super::pie::first_after;
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, Waiting};
+use super::{AqmLog, Discipline, UPDATE_MIN, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::{Ecn, IpPacket};
 use crate::limit::Limit;
@@ -33,15 +33,16 @@ pub(crate) struct Dualpi2<T> {
 
 impl<T> Dualpi2<T> {
     pub(super) fn new(spec: &Dualpi2Spec, limit: Limit, prng: Prng) -> Self {
+        let params = Dualpi2Spec { tupdate: spec.tupdate.max(UPDATE_MIN), ..spec.clone() };
         Self {
             classic: WaitingQueue::new(),
             l4s: WaitingQueue::new(),
             limit,
             prng,
             control: Control::default(),
-            next_update: Time::ZERO.after(spec.tupdate),
             credit: first_credit(spec),
-            params: spec.clone(),
+            next_update: Time::ZERO.after(params.tupdate),
+            params,
         }
     }
 

@@ -14,6 +14,9 @@ use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::collections::VecDeque;
 
+/// Most queues (`fq_codel_change()`).
+const FLOWS_MAX: u32 = 65_536;
+
 /// The queues of all flows.
 #[derive(Debug)]
 pub(crate) struct FqCodel<T> {
@@ -52,7 +55,7 @@ impl<T> FqCodel<T> {
             flow: 0,
         };
         Self {
-            queues: (0..spec.flows.max(1)).map(queue).collect(),
+            queues: (0..spec.flows.clamp(1, FLOWS_MAX)).map(queue).collect(),
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
             quantum: i64::try_from(spec.quantum.get()).unwrap_or(i64::MAX),

@@ -1,7 +1,7 @@
 //! PIE (RFC 8033; `net/sched/sch_pie.c`), with the sojourn time of packets as the queue's delay, as Linux has it where no rate is estimated.
 
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, Waiting};
+use super::{AqmLog, Discipline, UPDATE_MIN, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -43,13 +43,14 @@ pub(crate) struct Pie<T> {
 
 impl<T> Pie<T> {
     pub(super) fn new(spec: &PieSpec, limit: Limit, prng: Prng) -> Self {
+        let params = PieSpec { tupdate: spec.tupdate.max(UPDATE_MIN), ..spec.clone() };
         Self {
             queue: WaitingQueue::new(),
             limit,
-            params: spec.clone(),
+            next_update: Time::ZERO.after(params.tupdate),
+            params,
             prng,
             control: Control::default(),
-            next_update: Time::ZERO.after(spec.tupdate),
         }
     }
 

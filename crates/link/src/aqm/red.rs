@@ -77,7 +77,7 @@ impl<T> Red<T> {
     }
 
     fn span(&self) -> f64 {
-        (self.params.max.get() - self.params.min.get()) as f64
+        self.params.max.get().saturating_sub(self.params.min.get()) as f64
     }
 
     /// The average after an idle time up to `now`: as if packets of the average size had found an empty queue.

@@ -1,7 +1,7 @@
 //! What was said about a queue's discipline, resolved: Linux's defaults, and which keys need it.
 
-use super::super::aqm::{AqmDraft, AqmKind, CODEL_INTERVAL, CODEL_TARGET};
-use super::super::draft::WayDraft;
+use super::super::aqm::{CODEL_INTERVAL, CODEL_TARGET};
+use super::super::draft::{AqmDraft, AqmKind, WayDraft};
 use super::Violations;
 use crate::cell::{AqmSpec, CodelSpec, Dualpi2Spec, FqCodelSpec, PieSpec, RedSpec};
 use crate::units::{Bytes, QueueLimit, Ratio};
