@@ -4,6 +4,7 @@
 //! read, by a scenario or by such facts: nothing else of the judge knows which.
 //! What no flow has tried stays absent.
 
+mod arrival_timers;
 pub(crate) mod arrivals;
 mod base_rtt;
 mod blindfold;

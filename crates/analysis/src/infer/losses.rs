@@ -5,6 +5,7 @@
 //! 2016); one whose bucket is smaller than a window drops at the same flight each time ([`overflows`](super::overflows)). What the receiver reports as a
 //! duplicate (DSACK, RFC 2883) had arrived.
 
+use super::arrival_timers::timer_share;
 use super::loss_events::{self, LossEvent};
 use super::overflows;
 use super::queue::standing_us;
@@ -12,6 +13,7 @@ use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
+use pipefill_core::limit::Cause;
 use pipefill_core::record::{LossKind, PacketSample};
 
 /// What losses of one direction look like.
@@ -51,11 +53,15 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
     Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
 }
 
-/// Why segments are missing of a stream whose packets were captured near its receiver; `None` where none are, or its round trip is not known.
-pub(crate) fn of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Option<LossKind> {
+/// What holds the congestion window of a stream whose packets were captured near its receiver; `None` where nothing is missing, or its round trip is
+/// not known.
+pub(crate) fn cause_of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Option<Cause> {
+    if timer_share(samples, thresholds)? >= thresholds.timer_awaited.value() {
+        return Some(Cause::Timeout);
+    }
     let track = Track::of_arrivals(samples);
     let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
-    find(&[&track], base_us, thresholds).map(|losses| losses.kind)
+    find(&[&track], base_us, thresholds).map(|losses| losses.kind.into())
 }
 
 /// The longest round trip, for streams that lost segments before their first sample and none since: at which their queue overflows nobody saw,

@@ -99,7 +99,7 @@ mod tests {
         let paused_us = |tails: u32| {
             let sample = |at: u64| PacketSample {
                 t_us: at * 10_000,
-                tails: if at % 10 == 0 { tails } else { 0 },
+                tails: if at.is_multiple_of(10) { tails } else { 0 },
                 waits: Waits { rate_us: at * 5_000, ..Waits::default() },
                 ..PacketSample::default()
             };

@@ -18,7 +18,7 @@ pub(super) fn cause(
 ) -> Option<Cause> {
     let sender = evidence.sender.as_ref();
     match (limited_by, asked) {
-        (LimitedBy::Cwnd, None) => evidence.arrivals?.packets?.loss.map(Cause::from),
+        (LimitedBy::Cwnd, None) => evidence.arrivals?.packets?.cwnd_cause,
         (LimitedBy::Rwnd, Some((plan, flow))) => asked_receive_window(sender?, plan, flow, thresholds),
         (LimitedBy::Rwnd, None) => seen_receive_window(evidence, thresholds),
         (LimitedBy::Sndbuf, Some((plan, flow))) => asked_send_buffer(sender?, plan, flow, thresholds),

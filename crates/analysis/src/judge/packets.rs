@@ -37,7 +37,7 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
     ArrivingPackets {
         dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,
         steady: steady_rate(packets.samples, t),
-        loss: losses::of_arrivals(packets.samples, t),
+        cwnd_cause: losses::cause_of_arrivals(packets.samples, t),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the packets of a stream show, in figures: of one span of some round trips, and of a whole stream that arrives.
 
 use super::Risen;
-use crate::record::LossKind;
+use crate::limit::Cause;
 
 /// The packets that the sender let out during an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -64,8 +64,8 @@ pub struct ArrivingPackets {
     pub dry_share: f64,
     /// The rate, where it stays the same.
     pub steady: Option<SteadyRate>,
-    /// Why segments are missing; absent where none are.
-    pub loss: Option<LossKind>,
+    /// What holds its congestion window, if that holds it: the kind of its losses, or timers; absent where nothing is missing.
+    pub cwnd_cause: Option<Cause>,
 }
 
 /// A rate that stays the same until the end, without a segment out of order.

@@ -1,8 +1,7 @@
 //! The text of a flow's application, and the table of its parameters.
 
-use super::bounds::{bytes, duration};
+use super::bounds::{bytes, count_within, duration};
 use super::draft::{AppDraft, AppKind, FlowDraft};
-use super::forms::count_within;
 use crate::parse::{ParseError, count, nearest, one_of};
 use crate::units::Bytes;
 use std::time::Duration;

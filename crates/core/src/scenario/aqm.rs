@@ -1,8 +1,7 @@
 //! The text of a queue's discipline, and the table of its parameters.
 
-use super::bounds::{bytes, duration};
+use super::bounds::{bytes, count_within, duration};
 use super::draft::{AqmDraft, AqmKind};
-use super::forms::count_within;
 use crate::parse::{ParseError, flag, nearest, one_of, ratio};
 use crate::units::Bytes;
 use std::time::Duration;

@@ -81,6 +81,15 @@ pub(super) fn queue_limit(text: &str) -> Result<QueueLimit, ParseError> {
     Ok(limit)
 }
 
+/// A count in a range.
+pub(super) fn count_within(text: &str, low: u32, high: u32) -> Result<u32, ParseError> {
+    let number = parse::count(text)?;
+    u32::try_from(number)
+        .ok()
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| ParseError::new(format!("{text} is out of range"), format!("write {low} to {high}")))
+}
+
 fn within(text: &str, fits: bool, most: impl Fn() -> String) -> Result<(), ParseError> {
     match fits {
         true => Ok(()),

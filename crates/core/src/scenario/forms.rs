@@ -126,15 +126,6 @@ pub(super) fn sizes(text: &str) -> Result<Vec<Bytes>, ParseError> {
     Ok(sizes)
 }
 
-/// A count in a range.
-pub(super) fn count_within(text: &str, low: u32, high: u32) -> Result<u32, ParseError> {
-    let number = count(text)?;
-    u32::try_from(number)
-        .ok()
-        .filter(|number| (low..=high).contains(number))
-        .ok_or_else(|| ParseError::new(format!("{text} is out of range"), format!("write {low} to {high}")))
-}
-
 fn gilbert_elliott(text: &str) -> Result<LossSpec, ParseError> {
     const HELP: &str =
         "write e.g. \"gilbert-elliott p=1% r=20% loss_bad=100% loss_good=0%\", the last two optional";

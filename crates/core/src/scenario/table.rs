@@ -2,10 +2,10 @@
 
 use super::application;
 use super::aqm;
-use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
+use super::bounds::{bytes, count_within, duration, queue_limit, rate, socket_buffer};
 use super::draft::{Split, Subscriber, Ways};
 use super::expect;
-use super::forms::{congestion_control, count_within, distribution, loss, name, sizes, sysctl};
+use super::forms::{congestion_control, distribution, loss, name, sizes, sysctl};
 use super::key::{CHANGE, Key, Kind, SYSCTL, Setter, numbered_change};
 use super::rate_layer::{RATE_LAYERS, mpu, overhead};
 use super::section::Section::{self, Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};

@@ -343,7 +343,7 @@ fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
         let arrivals = Arrivals {
             whole,
             spoken_in_round_trip: Some(spoken),
-            packets: Some(ArrivingPackets { dry_share: 0.4, steady: Some(steady), loss: None }),
+            packets: Some(ArrivingPackets { dry_share: 0.4, steady: Some(steady), cwnd_cause: None }),
             ..Arrivals::default()
         };
         rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
