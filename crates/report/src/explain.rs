@@ -161,16 +161,20 @@ fn capacities(cell: &CellResult, width: u16) -> Vec<String> {
         let used = capacity
             .used_share
             .map_or_else(String::new, |share| format!("; {} of it was used", quantity::percent(share)));
-        let rises = match (capacity.rises, capacity.follow_us_p50) {
+        let rises = match (capacity.rises, capacity.follow_us_p50.map(quantity::duration)) {
             (0, _) => String::new(),
+            (1, Some(after)) => {
+                format!(" The rate rose once; {after} later the flow reached 90 % of the new rate.")
+            }
+            (1, None) => " The rate rose once; the flow did not reach 90 % of the new rate.".to_owned(),
             (rises, None) => {
-                format!(" The rate rose {}; the flow reached 90 % of none of these rates.", times(rises))
+                format!(
+                    " The rate rose {rises} times; the flow reached 90 % of the new rate after none of these."
+                )
             }
             (rises, Some(after)) => format!(
-                " The rate rose {}; the flow reached 90 % of the new rate after {} of these, in {} in the median.",
-                times(rises),
-                capacity.followed,
-                quantity::duration(after)
+                " The rate rose {rises} times; the flow reached 90 % of the new rate after {} of these, in {after} in the median.",
+                capacity.followed
             ),
         };
         let offered = quantity::rate(capacity.offered_bps);
@@ -179,10 +183,6 @@ fn capacities(cell: &CellResult, width: u16) -> Vec<String> {
         Some(filled(&text, "", "  ", width.saturating_sub(4)))
     };
     cell.flows.iter().filter_map(line).collect()
-}
-
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// What limited each stream of every flow when, in the run that the verdict is about.

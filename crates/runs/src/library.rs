@@ -59,7 +59,10 @@ pub fn profile_text(name: &str) -> Result<String, Failure> {
 fn own_profile(name: &str) -> io::Result<Option<NamedText>> {
     // A name with a slash would be a file elsewhere.
     let folder = profiles_folder().filter(|_| !name.contains('/'));
-    folder.map_or(Ok(None), |folder| read(&folder.join(format!("{name}{PROFILE}")), TEXT_MAX))
+    let file = folder.map(|folder| folder.join(format!("{name}{PROFILE}")));
+    // Of a folder that is closed to this user nothing is this user's own.
+    let file = file.filter(|file| fs::symlink_metadata(file).is_ok());
+    file.map_or(Ok(None), |file| read(&file, TEXT_MAX))
 }
 
 /// The end of a profile's file name.

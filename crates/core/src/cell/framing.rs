@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct Framing {
     /// What a link carries beside the frame of IP + 14 bytes, or less, where it is negative.
     #[serde(rename = "overhead_bytes", default)]
-    pub overhead: i32,
+    pub overhead: i16,
     /// What the smallest frame costs.
     #[serde(rename = "mpu_bytes", default)]
-    pub mpu: u32,
+    pub mpu: u16,
     /// What frames are cut into.
     #[serde(default)]
     pub cells: Cells,
@@ -36,10 +36,11 @@ pub enum Cells {
 impl Framing {
     /// An overhead alone.
     pub fn beside(overhead: Bytes) -> Self {
-        Self { overhead: i32::try_from(overhead.get()).unwrap_or(i32::MAX), ..Self::default() }
+        Self { overhead: i16::try_from(overhead.get()).unwrap_or(i16::MAX), ..Self::default() }
     }
 
     /// What a frame of `bytes` bytes (IP + 14) costs; at least one byte.
+    #[inline]
     pub fn cost(self, bytes: u64) -> u64 {
         let sized = bytes.saturating_add_signed(self.overhead.into()).max(self.mpu.into()).max(1);
         match self.cells {
@@ -67,7 +68,7 @@ impl DirectionSpec {
 mod tests {
     use super::*;
 
-    fn atm(overhead: i32) -> Framing {
+    fn atm(overhead: i16) -> Framing {
         Framing { overhead, mpu: 0, cells: Cells::Atm }
     }
 

@@ -16,14 +16,16 @@ pub(super) fn loss(text: &str) -> Result<LossSpec, ParseError> {
         "gilbert-elliott" => gilbert_elliott(rest),
         "packets" => packets(rest).map(LossSpec::Packets),
         // netem's own order: p, r, 1-h, 1-k.
-        "gemodel" => {
+        "gemodel" if !rest.is_empty() => {
             let shares: Vec<&str> = rest.split_ascii_whitespace().collect();
             let named = ["p", "r", "loss_bad", "loss_good"].iter().zip(&shares);
             let named: Vec<String> = named.map(|(name, share)| format!("{name}={share}")).collect();
             let help = format!("write \"gilbert-elliott {}\"", named.join(" "));
             Err(ParseError::new(format!("\"{text}\" is netem's form"), help))
         }
-        "random" => Err(ParseError::new(format!("\"{text}\" is netem's form"), format!("write \"{rest}\""))),
+        "random" if !rest.is_empty() => {
+            Err(ParseError::new(format!("\"{text}\" is netem's form"), format!("write \"{rest}\"")))
+        }
         _ if text.contains('%') || text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
             let share = ratio(text)?;
             Ok(if share == Ratio::ZERO { LossSpec::None } else { LossSpec::Independent(share) })

@@ -16,7 +16,7 @@ pub(super) struct Way {
     name: &'static str,
     bottleneck: Option<BottleneckSpec>,
     /// What each frame costs beside its own bytes, or less.
-    overhead: i32,
+    overhead: i16,
     /// The one-way delay that nothing undercuts; zero where jitter or reordering may.
     delay: Duration,
     /// 10⁻⁹ bit that the bottleneck may still let through.

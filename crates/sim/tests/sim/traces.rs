@@ -1,7 +1,7 @@
 //! A rate that follows a trace: what arrives follows it, second by second, and never exceeds it.
 
 use pipefill_core::backend::{Backend, Unwatched};
-use pipefill_core::cell::{Direction, RateOverTime};
+use pipefill_core::cell::{Direction, RateOverTime, RateTrace};
 use pipefill_core::record::RunRecord;
 use pipefill_core::scenario::{Scenario, TRACE_MODELS};
 use pipefill_sim::Sim;
@@ -69,7 +69,7 @@ fn a_trace_of_mahimahi_is_followed_and_begins_again() {
         .collect();
     let record = record(&text, 5);
     check(&record, 5).unwrap_or_else(|error| panic!("{error}"));
-    let length = record.manifest.run.cell.spec.path.forward.rate_trace.as_ref().map(|trace| trace.length());
+    let length = record.manifest.run.cell.spec.path.forward.rate_trace.as_ref().map(RateTrace::length);
     assert_eq!(length, Some(Duration::from_secs(1)));
 }
 
