@@ -112,3 +112,22 @@ fn a_fix_says_before_predicted_after() {
         insta::assert_snapshot!(format!("fix-{name}"), text);
     }
 }
+
+/// CUBIC keeps a queue of four BDPs full: nothing makes the flow faster, and FQ-CoDel on the same path makes its round trip shorter.
+#[test]
+fn fq_codel_is_proven_against_bufferbloat() {
+    let folder = Folder::new();
+    let path = "rtt = \"20ms\"\nrate = \"50mbit\"\nqueue = \"4bdp\"";
+    folder.write("bloat.toml", &format!("name = \"bloat\"\n[path]\n{path}\n[[flow]]\nduration = \"6s\"\n"));
+    let run = ["run", "bloat.toml", "--on", "sim", "--out", "bloat", "--quiet"];
+    folder.pipefill(&run).assert().code(0);
+    let text = printed(&folder, &["fix", "bloat", "--out", "fixed"]);
+    assert!(text.contains("Round 1: path.aqm=fq_codel") && text.contains("Helped: "), "{text}");
+    let fixed = std::fs::read_to_string(folder.path("fixed").join("fix.json")).unwrap();
+    let fixed: Value = serde_json::from_str(&fixed).unwrap();
+    let proof = &fixed["cells"][0];
+    assert_eq!(proof["set"], serde_json::json!(["path.aqm=fq_codel"]), "{text}");
+    let rtt = &proof["rounds"][0]["loaded_rtt"];
+    let [before, after] = ["before_us", "after_us"].map(|side| rtt[side].as_f64().unwrap());
+    assert!(before > 60e3 && after < 30e3, "{rtt}");
+}
