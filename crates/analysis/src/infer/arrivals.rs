@@ -85,7 +85,8 @@ impl<'a> Receiving<'a> {
         let unread = |window: u64| (self.widest - window) as f64 / self.widest.max(1) as f64;
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
-            received: row.acked_bytes,
+            // What waits behind a hole has arrived.
+            received: row.acked_bytes + u64::from(row.sacked_segments) * u64::from(row.mss_bytes),
             spoken: row.peer_segments.map(u64::from),
             rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
             window,
@@ -193,14 +194,17 @@ impl<'a> Receiving<'a> {
         }
     }
 
-    /// Where the rate has fallen for good, in the first half of the time; `None` where it has not.
+    /// Where the rate has fallen for good, in the first half of the time; `None` where it has not, or is mostly the same.
     fn fallen(&self, rounds: &[ArrivalRound]) -> Option<usize> {
         let (first, last) = rounds.first().zip(rounds.last())?;
+        let all: Vec<f64> = rounds.iter().map(|round| round.rate_bps).collect();
+        if relative_spread(&all)? <= self.thresholds.receiver_plateau.value() {
+            return None;
+        }
         let half_us = first.interval.from_us.midpoint(last.interval.to_us);
         let late = rounds.partition_point(|round| round.interval.from_us < half_us);
-        let rates: Vec<f64> = rounds[late..].iter().map(|round| round.rate_bps).collect();
-        let exceeded = self.thresholds.plateau_exceeded.value() * median(&rates)?;
-        let fastest = rounds.iter().rposition(|round| round.rate_bps > exceeded)?;
+        let exceeded = self.thresholds.plateau_exceeded.value() * median(&all[late..])?;
+        let fastest = all.iter().rposition(|&rate| rate > exceeded)?;
         (fastest < late).then_some(fastest + 1)
     }
 
