@@ -36,21 +36,33 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
             false => LossKind::Acks,
         },
         _ if are_acks(tracks, thresholds) => LossKind::Acks,
-        _ if has_risen(tracks, &losses, base_us, thresholds) => LossKind::Queue,
-        _ => overflows::find(tracks, &losses, base_us, thresholds).unwrap_or_else(|| {
-            if is_policed(tracks, &losses, base_us, thresholds) {
-                LossKind::Policer
-            } else if is_a_short_queue(tracks, &losses, base_us, thresholds) {
-                LossKind::Queue
-            } else if overflows::is_a_bucket(tracks, &losses, base_us, thresholds) {
-                LossKind::Policer
-            } else {
-                LossKind::Chance
-            }
-        }),
+        _ => lost_kind(tracks, &losses, base_us, thresholds),
     };
     let rtts = round_trips(&losses);
     Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
+}
+
+/// Why segments are lost that did not arrive.
+fn lost_kind(
+    tracks: &[&Track],
+    losses: &[Vec<LossEvent>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> LossKind {
+    if has_risen(tracks, losses, base_us, thresholds) {
+        return LossKind::Queue;
+    }
+    overflows::find(tracks, losses, base_us, thresholds).unwrap_or_else(|| {
+        if is_policed(tracks, losses, base_us, thresholds) {
+            LossKind::Policer
+        } else if is_a_short_queue(tracks, losses, base_us, thresholds) {
+            LossKind::Queue
+        } else if overflows::is_a_bucket(tracks, losses, base_us, thresholds) {
+            LossKind::Policer
+        } else {
+            LossKind::Chance
+        }
+    })
 }
 
 /// What holds the congestion window of a stream whose packets were captured near its receiver; `None` where nothing is missing, or its round trip is
@@ -61,7 +73,9 @@ pub(crate) fn cause_of_arrivals(samples: &[PacketSample], thresholds: &Threshold
     }
     let track = Track::of_arrivals(samples);
     let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
-    find(&[&track], base_us, thresholds).map(|losses| losses.kind.into())
+    let losses = vec![loss_events::of(&track)];
+    let is_lost = losses.iter().any(|losses| !losses.is_empty());
+    is_lost.then(|| lost_kind(&[&track], &losses, base_us, thresholds).into())
 }
 
 /// The longest round trip, for streams that lost segments before their first sample and none since: at which their queue overflows nobody saw,

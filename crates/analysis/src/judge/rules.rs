@@ -102,6 +102,7 @@ pub static RULES: &[&Rule] = &[
     &path::LOSSES_CHANGE_NOTHING,
     &path::ARRIVES_STEADILY,
     &cwnd::ARRIVALS_DISORDERED,
+    &cwnd::ARRIVALS_POLICED,
     &unknown::ARRIVALS,
 ];
 

@@ -166,8 +166,9 @@ impl Conversation {
         if !own.is_out {
             own.unanswered_ns = Some(now);
         } else if own.unanswered_ns.is_some_and(|since_ns| has_timed_out(now, since_ns, half)) {
-            // A sender that has room goes on: that nothing comes back is the capture's.
-            own.unanswered_ns = None;
+            // A sender that has room goes on: that nothing came back is the capture's. Or it is a loss probe with new data (RFC 8985, 7.3), and silence
+            // begins.
+            own.unanswered_ns = Some(now);
         }
         let is_new_flight =
             own.last_ns.is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));

@@ -6,7 +6,7 @@ use super::super::trace::Trace;
 use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivingPackets, Evidence};
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{Cause, LimitedBy};
 
 /// The losses at the end of a flight: no duplicate ACK shows them.
 pub(super) const TIMEOUT: Rule = Rule {
@@ -65,6 +65,18 @@ pub(super) const ARRIVALS_MARKED: Rule = Rule {
         whole.marked_share.is_some_and(|marked| {
             marked > whole.disordered_share && trace.at_least(t.receiver_marked, marked)
         }) && !(ARRIVES_STEADILY.holds)(evidence, t, trace)
+    },
+};
+
+/// The rate is what the policer leaves of it, and may be the same all the time.
+pub(super) const ARRIVALS_POLICED: Rule = Rule {
+    id: RuleId::new("cwnd.policer.arrivals"),
+    question: "Do the packets that arrive show that a policer drops others, while segments often come out of order?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(arrivals) = evidence.arrivals else { return false };
+        arrivals.packets.is_some_and(|packets| packets.cwnd_cause == Some(Cause::Policer))
+            && trace.at_least(t.receiver_disordered, arrivals.whole.disordered_share)
     },
 };
 

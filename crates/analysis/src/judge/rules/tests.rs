@@ -15,7 +15,7 @@ use pipefill_core::evidence::{
     Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, Risen, SenderEvidence, Settled,
     SteadyRate,
 };
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{
     AnyRow, CpuSample, Fact, LossKind, Manifest, Observed, Origin, PathFacts, Subject, Waiting,
 };
@@ -379,6 +379,24 @@ fn marks_that_come_again_and_again_cut_the_window_unless_the_path_stays_full() {
     assert_eq!(rule(None, 0.0, 0.0), "unknown.arrivals", "nobody counts them");
     assert_eq!(rule(Some(0.2), 0.3, 0.0), "cwnd.arrivals_disordered", "losses are more frequent");
     assert_eq!(rule(Some(0.2), 0.0, 5_000.0), "path.arrives_steadily", "a queue that marks");
+}
+
+#[test]
+fn a_rate_that_stays_the_same_is_a_policers_where_packets_show_one() {
+    let rule = |cwnd_cause, disordered_share| {
+        let packets = ArrivingPackets { cwnd_cause, ..ArrivingPackets::default() };
+        let whole =
+            ArrivalsOfAll { rounds: 50, segments: Some(100.0), disordered_share, ..ArrivalsOfAll::default() };
+        let arrivals = Arrivals { whole, packets: Some(packets), ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(Some(Cause::Policer), 0.05), "cwnd.policer.arrivals");
+    assert_eq!(rule(Some(Cause::Policer), 0.04), "unknown.arrivals", "too seldom");
+    assert_eq!(
+        rule(Some(Cause::RandomLoss), 0.5),
+        "unknown.arrivals",
+        "BBR sends at the path's rate all the same"
+    );
 }
 
 #[test]
