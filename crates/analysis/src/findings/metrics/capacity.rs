@@ -6,8 +6,8 @@ use crate::ground::interval::{TimeInterval, carrying, micros};
 use crate::ground::models::headers::Headers;
 use crate::ground::weighted_values::WeightedValues;
 use crate::infer::{KnownRun, asked_rate};
-use pipefill_core::cell::{CellSpec, Direction, Protocol, RateOverTime};
-use pipefill_core::record::DeliverySample;
+use pipefill_core::cell::{CellSpec, ChangeSpec, Direction, FlowSpec, Protocol, RateOverTime};
+use pipefill_core::record::{DeliverySample, StreamSummary};
 use pipefill_core::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ const ROUND_TRIPS: u32 = 2;
 const LEAST_SPAN: Duration = Duration::from_millis(100);
 /// A rate that holds for fewer of these spans is over before anything can follow.
 const HOLDS_SPANS: u64 = 5;
+/// Steps that are looked at in one span: a rate that changes more often holds for none.
+const STEPS_OF_A_SPAN: usize = 1_000;
 
 /// The capacity of a flow's direction in its measured time.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -71,13 +73,11 @@ impl<'a> Following<'a> {
         let changing = |direction: Direction| {
             let plan = run.plan?;
             let spec = plan.path.way(direction);
-            let is_outage = spec.changes.iter().any(pipefill_core::cell::ChangeSpec::is_outage);
+            let is_outage = spec.changes.iter().any(ChangeSpec::is_outage);
             let rates = asked_rate(spec).filter(|_| spec.has_changing_rate() || is_outage)?;
             Some(Followed::of(run, plan, direction, rates))
         };
-        let stream = |stream: &pipefill_core::record::StreamSummary| {
-            Some((stream.stream, run.flow_of(stream)?.direction))
-        };
+        let stream = |stream: &StreamSummary| Some((stream.stream, run.flow_of(stream)?.direction));
         Self {
             plan: run.plan,
             directions: Direction::ALL.into_iter().filter_map(changing).collect(),
@@ -100,7 +100,7 @@ impl<'a> Following<'a> {
         used: impl Fn(u32) -> Option<f64>,
     ) -> BTreeMap<u32, CapacityUse> {
         let flows = self.plan.map_or(&[][..], |plan| &plan.flows);
-        let of_flow = |(index, flow): (u32, &pipefill_core::cell::FlowSpec)| {
+        let of_flow = |(index, flow): (u32, &FlowSpec)| {
             let followed = self.directions.iter().find(|followed| followed.direction == flow.direction)?;
             let TimeInterval { from_us, to_us } = run.measured_of_flow(index)?;
             let mean = followed.rates.mean(Duration::from_micros(from_us), Duration::from_micros(to_us));
@@ -170,7 +170,9 @@ impl Followed {
     fn look_at_rises(&mut self, t_us: u64) {
         let now_ns = t_us.saturating_mul(1_000);
         let mut rate = self.rates.at(self.looked_ns).0;
-        while let Some(next_ns) = self.rates.at(self.looked_ns).1.filter(|next| *next <= now_ns) {
+        for _ in 0..STEPS_OF_A_SPAN {
+            let next = self.rates.at(self.looked_ns).1.filter(|next| *next <= now_ns);
+            let Some(next_ns) = next else { return };
             let (new, end) = self.rates.at(next_ns);
             let holds_us = end.map_or(u64::MAX, |end| (end - next_ns) / 1_000);
             self.risen = None;
@@ -180,6 +182,7 @@ impl Followed {
             }
             (self.looked_ns, rate) = (next_ns, new);
         }
+        (self.looked_ns, self.risen) = (self.looked_ns.max(now_ns), None);
     }
 }
 
@@ -213,6 +216,19 @@ mod tests {
         assert_eq!((found.rises, found.followed), (2, 1));
         assert_eq!(found.follow_us_p50, Some(300_000));
         assert_eq!(found.used_share, Some(0.5));
+    }
+
+    /// A trace of two microseconds, and rows that are a century apart.
+    #[test]
+    fn a_rate_that_changes_all_the_time_is_looked_at_in_bounded_time() {
+        let manifest = manifest(
+            "[path]\nrtt = \"20ms\"\nrate_trace = \"fast\"\n[[flow]]\nduration = \"6s\"\n\
+             [files]\nfast = \"0us 1mbit\\n1us 9mbit\\n2us repeat\"\n",
+        );
+        let run = KnownRun::of(&manifest);
+        let mut following = Following::of(&run);
+        (0..5).for_each(|row| following.take(&sample(row * 3_000_000_000_000_000, row)));
+        assert_eq!(following.uses(&run, |_| None)[&0].rises, 0);
     }
 
     #[test]
