@@ -92,6 +92,7 @@ impl KnownPath {
             way.rate = asked.rate.or(way.rate);
             way.queue = asked.queue.or(way.queue);
             way.queue_packets = asked.queue_packets;
+            way.has_aqm = asked.has_aqm;
         }
         known
     }
@@ -110,6 +111,7 @@ impl KnownPath {
                 rate,
                 queue: rate.zip(facts.queue_us).map(queue),
                 queue_packets: facts.queue_packets.map(|packets| packets.value),
+                has_aqm: facts.has_aqm,
                 inferred: Some(*facts),
                 ..KnownWay::default()
             }

@@ -4,9 +4,11 @@ use pipefill_analysis::findings::advice::advise;
 use pipefill_analysis::findings::finding::{Advice, Goal, Latency};
 use pipefill_analysis::findings::proposal::Target;
 use pipefill_analysis::findings::verdict::JudgedFlow;
+use pipefill_analysis::infer::KnownPath;
 use pipefill_analysis::judge::{Diagnosis, Figures, HeldTime};
+use pipefill_core::cell::Direction;
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::{BufferLimits, Waits};
+use pipefill_core::record::{BufferLimits, PathFacts, Waits};
 use pipefill_core::scenario::Scenario;
 use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
@@ -114,6 +116,17 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
             ("sender.congestion_control=bbr".to_owned(), Goal::Latency, Some(50_000)),
         ]
     );
+}
+
+#[test]
+fn an_aqm_that_is_there_is_not_advised() {
+    let text = PATH.replace("\"2p\"", "\"4bdp\"") + "aqm = \"codel target=90ms\"\n[[flow]]\n";
+    let spec = spec(&text);
+    let advice = advise(&judged(&spec, diagnosis(&spec, 0, LimitedBy::Path, None), bloated(), 95_000_000));
+    assert!(!sets(&advice).iter().any(|set| set == "path.aqm=fq_codel"), "{advice:#?}");
+    let (facts, asked) = (PathFacts::default(), PathFacts::asked(&spec.path));
+    let known = KnownPath::observed(spec.path.family, &facts, &asked);
+    assert!(known.way(Direction::Forward).has_aqm && !known.way(Direction::Reverse).has_aqm);
 }
 
 #[test]

@@ -236,6 +236,7 @@ impl PathFacts {
                     QueueLimit::Packets(packets) => Some(Fact::asked(packets)),
                     QueueLimit::Bytes(_) | QueueLimit::Bdp(_) => None,
                 },
+                has_aqm: path.way(direction).aqm.is_some(),
                 ..WayFacts::default()
             })
         };
@@ -287,6 +288,9 @@ pub struct WayFacts {
     /// Packets that its queue holds; absent where it is not bounded in packets, or nobody asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_packets: Option<Fact<u64>>,
+    /// Whether a discipline manages its queue, as somebody asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_aqm: bool,
     /// What got through at the slowest although the queue stood, bits per second of payload: others share the bottleneck, or its rate changes.
     /// Absent where that is always nearly the same.
     #[serde(default)]
