@@ -13,21 +13,20 @@ const LOSS_WINDOW: u64 = 2;
 pub(super) fn timer_share(samples: &[PacketSample], thresholds: &Thresholds) -> Option<f64> {
     let rtt_us = u64::from(samples.iter().filter_map(|sample| sample.path_rtt_us).min()?);
     let (first, last) = samples.first().zip(samples.last())?;
-    let arrived = |sample: &PacketSample| sample.acked_bytes.saturating_add(sample.unacked_bytes);
     let until = |t_us: u64| {
         let behind = samples.partition_point(|sample| sample.t_us <= t_us);
-        behind.checked_sub(1).map_or(0, |at| arrived(&samples[at]))
+        behind.checked_sub(1).map_or(0, |at| samples[at].segments)
     };
     let (mut waited_us, mut had) = (0, first);
-    for sample in samples.iter().filter(|sample| arrived(sample) > 0) {
-        if arrived(sample) == arrived(had) {
+    for sample in samples.iter().filter(|sample| sample.segments > 0) {
+        if sample.segments == had.segments {
             continue;
         }
         let silent_us = sample.t_us.saturating_sub(had.t_us);
-        let begins = until(sample.t_us + rtt_us / 2).saturating_sub(arrived(had));
-        let goes_on = until(sample.t_us + rtt_us + rtt_us / 2).saturating_sub(arrived(had) + begins);
-        let flight = arrived(had).saturating_sub(until(had.t_us.saturating_sub(rtt_us)));
-        let is_slow_start = begins <= LOSS_WINDOW * u64::from(sample.mss_bytes)
+        let begins = until(sample.t_us + rtt_us / 2).saturating_sub(had.segments);
+        let goes_on = until(sample.t_us + 2 * rtt_us + rtt_us / 2).saturating_sub(had.segments + begins);
+        let flight = had.segments.saturating_sub(until(had.t_us.saturating_sub(rtt_us)));
+        let is_slow_start = begins <= LOSS_WINDOW
             && goes_on as f64 >= thresholds.slow_start_growth.value() * begins as f64
             && flight > begins;
         if silent_us > thresholds.timer_least_us.whole() + rtt_us && is_slow_start {
@@ -51,13 +50,12 @@ mod tests {
             arrived += match part {
                 0 => begins,
                 4 => 2 * begins,
-                8.. if part < 30 && part % 4 == 0 => 20,
+                8.. if part < 30 && part.is_multiple_of(4) => 20,
                 _ => 0,
             };
             PacketSample {
                 t_us: at * 10_000,
-                mss_bytes: 1_000,
-                acked_bytes: arrived * 1_000,
+                segments: arrived,
                 path_rtt_us: Some(40_000),
                 ..PacketSample::default()
             }

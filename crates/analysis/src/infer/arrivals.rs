@@ -5,6 +5,7 @@
 
 use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
+use super::track::arrived_bytes;
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, percentile, relative_spread};
 use crate::ground::thresholds::{PERMILLE, RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
@@ -85,8 +86,7 @@ impl<'a> Receiving<'a> {
         let unread = |window: u64| (self.widest - window) as f64 / self.widest.max(1) as f64;
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
-            // What waits behind a hole has arrived.
-            received: row.acked_bytes + u64::from(row.sacked_segments) * u64::from(row.mss_bytes),
+            received: arrived_bytes(row),
             spoken: row.peer_segments.map(u64::from),
             rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
             window,

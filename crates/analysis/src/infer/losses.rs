@@ -68,7 +68,7 @@ fn lost_kind(
 /// What holds the congestion window of a stream whose packets were captured near its receiver; `None` where nothing is missing, or its round trip is
 /// not known.
 pub(crate) fn cause_of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Option<Cause> {
-    if timer_share(samples, thresholds)? >= thresholds.timer_awaited.value() {
+    if timer_share(samples, thresholds)? >= thresholds.arrival_timers.value() {
         return Some(Cause::Timeout);
     }
     let track = Track::of_arrivals(samples);

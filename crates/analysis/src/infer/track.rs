@@ -106,22 +106,20 @@ impl Track {
     /// Of a stream whose packets were captured near its receiver: what arrives in a round trip was in flight, and what had to be sent again was lost.
     pub(super) fn of_arrivals(samples: &[PacketSample]) -> Self {
         let mut track = Self::new(Direction::Forward, samples.len().max(1));
-        let arrived = |sample: &PacketSample| sample.acked_bytes.saturating_add(sample.unacked_bytes);
         let mut flights: VecDeque<(u64, u64)> = VecDeque::new();
         for (at, row) in samples.iter().enumerate() {
             let rtt_us = u64::from(row.path_rtt_us.unwrap_or(0)).max(1);
             let before = samples[..at].iter().rev().find(|before| before.t_us + rtt_us <= row.t_us);
-            let flight = arrived(row).saturating_sub(before.map_or(0, arrived));
+            let flight = arrived_bytes(row).saturating_sub(before.map_or(0, arrived_bytes));
             flights.push_back((row.t_us, flight));
             // A loss shows when it is repaired: a round trip later.
             while flights.pop_front_if(|(t_us, _)| *t_us + 2 * rtt_us < row.t_us).is_some() {}
-            let sacked = u64::from(row.sacked_segments) * u64::from(row.mss_bytes);
             track.mss = row.mss_bytes.into();
             track.retransmits = row.retransmits;
             track.min_rtt_us = track.min_rtt_us.into_iter().chain(row.path_rtt_us.map(u64::from)).min();
             track.samples.push(TrackSample {
                 t_us: row.t_us,
-                delivered: row.acked_bytes.saturating_add(sacked),
+                delivered: arrived_bytes(row),
                 acked: row.acked_bytes,
                 unacked: flights.iter().map(|&(_, flight)| flight).max().unwrap_or(0),
                 srtt_us: row.receiver_rtt_us.map(u64::from),
@@ -158,6 +156,12 @@ impl Track {
                 .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
         });
     }
+}
+
+/// Payload that has arrived near its receiver: acknowledged, or above a hole.
+pub(super) fn arrived_bytes(sample: &PacketSample) -> u64 {
+    let sacked = u64::from(sample.sacked_segments) * u64::from(sample.mss_bytes);
+    sample.acked_bytes.saturating_add(sacked)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ fn the_senders_sockets_tell_the_category_and_mostly_the_cause() {
     let found = blindfold_on_records("sender");
     // Of the set causes a dozen can't be told from here: which of rwnd's causes it is where the receiver's host is not known, and whether a
     // link is too small where no segment of the connection ever arrived.
-    let sets = [("limits", 90, 0.95, 0.85), ("causes", 36, 0.90, 0.55), ("applications", 36, 0.95, 0.85)];
+    let sets = [("limits", 90, 0.97, 0.90), ("causes", 36, 0.97, 0.60), ("applications", 36, 0.95, 0.85)];
     for (set, fewest, holders, causes) in sets {
         let judged = &found["sets"][set]["judged"];
         assert!(judged.as_u64() >= Some(fewest), "{set}: {judged}");
@@ -63,6 +63,8 @@ fn facts(found: &Value) {
     const JITTER: [&str; 5] =
         ["hystart-jitter", "hystart-jitter-normal", "reorder-bbr", "reorder-cubic", "reorder-reno"];
     const SHARED: [&str; 2] = ["mixed-udp-bbr", "ack-behind-upload"];
+    // Its rate falls to a tenth for most of the time.
+    const CHANGED: &str = "slower ";
     for flow in found["flows"].as_array().unwrap() {
         let name = flow["scenario"].as_str().unwrap();
         let number = |key: &str| flow[key].as_f64();
@@ -75,8 +77,10 @@ fn facts(found: &Value) {
         let is_the_path = flow["planted"] == "path";
         assert!(rate.is_some() || !is_the_path, "{name}: no rate where the path is the limit");
         if let Some(rate) = rate {
-            let is_near = (0.95 * asked..=1.05 * asked).contains(&rate);
-            assert!(is_near || SHARED.contains(&name), "{name}: {rate} bit/s of {asked}");
+            let is_near = |asked: f64| (0.95 * asked..=1.05 * asked).contains(&rate);
+            let is_changed = name.starts_with(CHANGED) && is_near(asked / 10.0);
+            let is_known = SHARED.contains(&name) || is_changed;
+            assert!(is_near(asked) || is_known, "{name}: {rate} bit/s of {asked}");
         }
     }
 }
@@ -90,7 +94,7 @@ fn a_tenth_of_the_samples_tells_nearly_as_much() {
 #[test]
 fn the_receivers_sockets_say_unknown_rather_than_something_wrong() {
     let found = blindfold_on_records("receiver");
-    for (set, least) in [("limits", 0.70), ("applications", 0.65)] {
+    for (set, least) in [("limits", 0.70), ("causes", 0.50), ("applications", 0.65)] {
         assert!(share(&found, set, "wrong") <= 0.05, "{:#?}", others(&found));
         assert!(share(&found, set, "holders") >= least, "{:#?}", others(&found));
     }
