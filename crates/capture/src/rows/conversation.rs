@@ -76,11 +76,11 @@ struct Speaker {
     /// Pauses of a timer since the last sign of a loss.
     pauses: u8,
     /// Since when nothing came back, with data outstanding.
-    unanswered_ns: Option<u64>,
+    unanswered_ns: Option<NonZeroU64>,
     /// Something was sent again since, and nothing new.
     is_repeating: bool,
     /// Since when the other side's window has no room for a segment.
-    closed_ns: Option<u64>,
+    closed_ns: Option<NonZeroU64>,
 }
 
 impl Conversation {
@@ -164,11 +164,11 @@ impl Conversation {
         let half = connection.half(side);
         own.is_repeating = false;
         if !own.is_out {
-            own.unanswered_ns = Some(now);
-        } else if own.unanswered_ns.is_some_and(|since_ns| has_timed_out(now, since_ns, half)) {
+            own.unanswered_ns = NonZeroU64::new(now);
+        } else if own.unanswered_ns.is_some_and(|since_ns| has_timed_out(now, since_ns.get(), half)) {
             // A sender that has room goes on: that nothing came back is the capture's. Or it is a loss probe with new data (RFC 8985, 7.3), and silence
             // begins.
-            own.unanswered_ns = Some(now);
+            own.unanswered_ns = NonZeroU64::new(now);
         }
         let is_new_flight =
             own.last_ns.is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));
@@ -240,10 +240,10 @@ impl Speaker {
         let has_room = event.window_bytes.is_none_or(|window| window >= own.mss_bytes());
         let is_closed = !has_room && own.sacked_segments() == 0;
         if is_closed {
-            self.closed_ns.get_or_insert(event.time_ns);
+            self.closed_ns = self.closed_ns.or(NonZeroU64::new(event.time_ns));
         } else if let Some(since_ns) = self.closed_ns.take() {
             self.end_piece(connection);
-            self.waits.add(Waiting::ZeroWindow, event.time_ns.saturating_sub(since_ns) / 1_000);
+            self.waits.add(Waiting::ZeroWindow, event.time_ns.saturating_sub(since_ns.get()) / 1_000);
             (self.last_ns, self.heard) = (Some(event.time_ns), None);
             self.piece = Some((event.time_ns, Waiting::ZeroWindow));
         }
@@ -367,8 +367,9 @@ impl Speaker {
 
     /// Something came back for the data of `half`, or nothing ever will.
     fn end_silence(&mut self, now: u64, half: &Half) {
-        let Some(since_ns) = self.unanswered_ns.replace(now).filter(|_| self.is_repeating) else { return };
-        let silent_us = now.saturating_sub(since_ns) / 1_000;
+        let since_ns = std::mem::replace(&mut self.unanswered_ns, NonZeroU64::new(now));
+        let Some(since_ns) = since_ns.filter(|_| self.is_repeating) else { return };
+        let silent_us = now.saturating_sub(since_ns.get()) / 1_000;
         let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
         if silent_us > SILENT_TIMERS * u64::from(timer_us) {
             self.waits.add(Waiting::Silence, silent_us);

@@ -18,7 +18,7 @@ pub(super) struct Clocking {
     unprompted: u64,
     /// The last new data, and how often some came after none for half of the path's round trip.
     last_data_ns: u64,
-    bursts: u32,
+    bursts: u16,
     /// Segments with PSH, and those of them that were no multiple of the MSS.
     pushes: u32,
     tails: u32,
@@ -48,7 +48,7 @@ impl Clocking {
         let silent_us = event.time_ns.saturating_sub(self.last_data_ns) / 1_000;
         let is_burst =
             connection.full_rtt_us().is_some_and(|rtt_us| rtt_us > 0 && 2 * silent_us >= u64::from(rtt_us));
-        self.bursts += u32::from(is_burst && self.last_data_ns > 0);
+        self.bursts = self.bursts.saturating_add(u16::from(is_burst && self.last_data_ns > 0));
         self.last_data_ns = event.time_ns;
         if event.flags.has(Flags::PSH) {
             self.pushed(event, connection);

@@ -94,7 +94,7 @@ pub struct PacketSample {
     pub unprompted_bytes: u64,
     /// Times in the interval that new data came after none for at least half of the path's round trip; 0 where that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub bursts: u32,
+    pub bursts: u16,
     /// Segments with PSH in the interval that tell of a write's end.
     pub pushes: u32,
     /// Of these, those that were no multiple of the MSS.
@@ -245,8 +245,8 @@ impl Waits {
     }
 }
 
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 impl PacketSample {
