@@ -55,7 +55,7 @@ fn ground_without(path: &str) -> Scenario {
     let ground = GROUND[..GROUND.len() - 1].iter().chain(profile).chain([&flow]);
     // A trace stands in place of a rate, and a queue is managed where a rate makes one.
     let replaced = path.replace("rate_trace", "rate");
-    let aqm_of_it = path.replace("rate", "aqm");
+    let aqm_of_it = replaced.replace("rate", "aqm");
     let is_ground = |text: &&&str| {
         let is_of = |key: &str| text.starts_with(&format!("{key}="));
         **text == CHANGE_AT || !(is_of(path) || is_of(&replaced) || is_of(&aqm_of_it))

@@ -5,6 +5,7 @@
 //! long for another reason (a queue on the way of the ACKs, jitter, delayed ACKs) shows a rate that follows the window, or one that was
 //! exceeded at other times.
 
+use super::loss_events::{self, LossEvent};
 use super::queue::{beyond_bursts_us, standing_us};
 use super::rounds::{Round, StandingRound};
 use super::sharing::{self, Sharing};
@@ -84,12 +85,18 @@ impl DirectionRounds<'_> {
         round.closed_share < self.thresholds.round_open.value()
     }
 
+    /// Whether something came all the time, as from a queue that stands. Where others share the queue, they are served in between.
+    fn is_busy(&self, round: &Round) -> bool {
+        let idle_most = self.thresholds.queue_idle.value();
+        self.tracks.len() > 1 || round.idle_share.is_none_or(|share| share <= idle_most)
+    }
+
     /// The rate of payload at which the rounds that count agree, of those that begin at `since_us` and later.
     fn plateau(&self, counts: impl Fn(&Round) -> bool, since_us: u64) -> Option<f64> {
         let t = self.thresholds;
         let moves = |rate: &f64| *rate > 0.0;
         let is_since = |round: &Round| round.interval.from_us >= since_us;
-        let standing = self.standing(|round| is_since(round) && counts(round));
+        let standing = self.standing(|round| is_since(round) && self.is_busy(round) && counts(round));
         let rates: Vec<f64> = standing.iter().map(|round| round.rate_bps).filter(moves).collect();
         let every = self.rounds.iter().flatten().filter(|round| is_since(round));
         let every: Vec<f64> = every.map(|round| self.delivered_bps(round.interval)).filter(moves).collect();
@@ -100,18 +107,32 @@ impl DirectionRounds<'_> {
     }
 
     /// The same of a path whose rate falls for good in the first half of the time: what got through before does not count. With the time of
-    /// the fall.
+    /// the fall. ACKs that wait slow a flow down too: a queue that dropped before the fall, and not since, holds no more than it held then.
     fn plateau_after_a_fall(&self) -> Option<(f64, u64)> {
         let t = self.thresholds;
-        let standing = self.standing(|round| self.is_free(round));
-        let last = standing.iter().rev().take(t.plateau_rounds.count()).map(|round| round.rate_bps);
-        let exceeded_bps = t.plateau_exceeded.value() * median(&last.collect::<Vec<f64>>())?;
+        let standing = self.standing(|round| self.is_free(round) && self.is_busy(round));
+        let last = || standing.iter().rev().take(t.plateau_rounds.count());
+        let last_bps = median(&last().map(|round| round.rate_bps).collect::<Vec<f64>>())?;
+        let last_rtt_us = median(&last().map(|round| round.rtt_us).collect::<Vec<f64>>())?;
         let all = || self.rounds.iter().flatten().map(|round| round.interval);
-        let is_faster = |interval: &TimeInterval| self.delivered_bps(*interval) > exceeded_bps;
+        let is_faster =
+            |interval: &TimeInterval| self.delivered_bps(*interval) > t.plateau_exceeded.value() * last_bps;
         let since_us = all().filter(is_faster).map(|interval| interval.to_us).max()?;
         let life = all().reduce(TimeInterval::around)?;
-        (since_us - life.from_us <= life.length_us() / 2).then_some(())?;
+        let losses: Vec<LossEvent> = self.tracks.iter().flat_map(|track| loss_events::of(track)).collect();
+        let fastest_bps = all().map(|interval| self.delivered_bps(interval)).fold(0.0, f64::max);
+        let dropped_at_us = losses.iter().filter_map(|loss| loss.before.srtt_us);
+        let held = fastest_bps * self.above_base_us(dropped_at_us.max().unwrap_or(self.base_us) as f64);
+        let is_early = since_us - life.from_us <= life.length_us() / 2;
+        let is_its_queue = losses.is_empty()
+            || losses.iter().any(|loss| loss.last.t_us > since_us)
+            || last_bps * self.above_base_us(last_rtt_us) <= t.plateau_exceeded.value() * held;
+        (is_early && is_its_queue).then_some(())?;
         Some((self.plateau(|round| self.is_free(round), since_us)?, since_us))
+    }
+
+    fn above_base_us(&self, rtt_us: f64) -> f64 {
+        (rtt_us - self.base_us as f64).max(0.0)
     }
 
     /// The rounds that count, stream by stream in order of time.
@@ -125,8 +146,6 @@ impl DirectionRounds<'_> {
         let stands = |round: &&Round| {
             round.rtt_us.0 >= self.base_us + standing_us(self.base_us, t)
                 && round.unsent_share >= t.round_open.value()
-                && (self.tracks.len() > 1
-                    || round.idle_share.is_none_or(|share| share <= t.queue_idle.value()))
                 && counts(round)
                 && self.in_flight(round) >= t.plateau_segments.whole() * mss
                 && self.waiting(round) >= t.plateau_waiting.value() * mss as f64

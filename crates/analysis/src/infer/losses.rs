@@ -2,7 +2,7 @@
 //!
 //! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is short, is a little longer
 //! than at other times, and the window is the same at each loss. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
-//! 2016); one whose bucket is smaller than a window drops at the same flight each time ([`overflows`](super::overflows)). What the receiver reports as a
+//! 2016); one whose bucket is smaller than a window drops at the same flight each time ([`super::overflows`]). What the receiver reports as a
 //! duplicate (DSACK, RFC 2883) had arrived.
 
 use super::arrival_timers::timer_share;

@@ -113,7 +113,8 @@ fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
         }
         // Of a slow one the second connection takes little in 5 s.
         let told = all.iter().filter(|one| one.verdict.contains("others share")).count();
-        assert!(2 * told >= all.len(), "{congestion_control}: {told} of {}", all.len());
+        let verdicts: Vec<&str> = all.iter().map(|found| found.verdict.as_str()).collect();
+        assert!(2 * told >= all.len(), "{congestion_control}: {told} of {}: {verdicts:#?}", all.len());
     }
 }
 
