@@ -133,11 +133,13 @@ impl<'a> Inference<'a> {
         }
         // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
         let is_tried = found.iter().flatten().any(|one| one.is_tried);
-        for (direction, one) in Direction::ALL.into_iter().zip(found) {
-            if let Some(one) = one.filter(|one| one.is_tried || !is_tried) {
+        for (direction, bottleneck) in Direction::ALL.into_iter().zip(found) {
+            if let Some(WayFacts { rate_bps, rate_since_us, queue_us, .. }) = bottleneck
+                .filter(|bottleneck| bottleneck.is_tried || !is_tried)
+                .map(|bottleneck| bottleneck.way)
+            {
                 let way = facts.way_mut(direction);
-                (way.rate_bps, way.rate_since_us, way.queue_us) =
-                    (one.way.rate_bps, one.way.rate_since_us, one.way.queue_us);
+                (way.rate_bps, way.rate_since_us, way.queue_us) = (rate_bps, rate_since_us, queue_us);
             }
             let way = facts.way_mut(direction);
             // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.

@@ -18,6 +18,7 @@ mod key;
 mod layer;
 mod library;
 mod named;
+mod parameters;
 mod profiles;
 mod published;
 mod rate_layer;

@@ -113,7 +113,7 @@ impl Round {
             None => run.goodput_bps,
         };
         let loaded_rtt_us = |run: &RunMetrics| {
-            let flow = run.flows.iter().find(|one| Some(one.figures.flow) == before.headline_flow)?;
+            let flow = run.flows.iter().find(|flow| Some(flow.figures.flow) == before.headline_flow)?;
             flow.latency.loaded_rtt_us_p50
         };
         let pairs = pairs_of(before, after, goodput);
@@ -126,9 +126,10 @@ impl Round {
         let error = |measured: f64| Some(predicted? as f64 / measured - 1.0);
         Self {
             prediction_error: measured.and_then(error),
-            kept: match is_for_latency {
-                true => is_shorter(comparison.as_ref(), loaded_rtt.as_ref()),
-                false => is_kept(comparison.as_ref(), before, after),
+            kept: if is_for_latency {
+                is_shorter(comparison.as_ref(), loaded_rtt.as_ref())
+            } else {
+                is_kept(comparison.as_ref(), before, after)
             },
             loaded_rtt,
             limited_by_before: before.verdict.limited_by,
@@ -150,9 +151,9 @@ fn pairs_of(
     after: &CellResult,
     figure: impl Fn(&RunMetrics) -> Option<u64>,
 ) -> Vec<(u64, u64)> {
-    let pair = |one: &RunMetrics| {
-        let other = after.run_values.iter().find(|other| other.repeat == one.repeat)?;
-        (one.is_valid() && other.is_valid()).then_some((figure(one)?, figure(other)?))
+    let pair = |earlier: &RunMetrics| {
+        let later = after.run_values.iter().find(|later| later.repeat == earlier.repeat)?;
+        (earlier.is_valid() && later.is_valid()).then_some((figure(earlier)?, figure(later)?))
     };
     before.run_values.iter().filter_map(pair).collect()
 }
@@ -249,18 +250,18 @@ impl Search {
     fn take(&mut self, cell: &CellResult, worth: f64) {
         let advice = cell.verdict.advice.as_deref().unwrap_or_default();
         let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.figures.goodput_bps);
-        let promises = |one: &Advice| match (one.predicted_bps, goodput_bps) {
+        let promises = |advice: &Advice| match (advice.predicted_bps, goodput_bps) {
             (Some(predicted), Some(measured)) => predicted as f64 >= measured as f64 * worth,
             _ => true,
         };
-        let is_new = |one: &&Advice| {
-            !one.set.is_empty()
-                && !self.tried.contains(&one.set)
-                && !one.set.iter().any(|line| self.has_set(line))
+        let is_new = |advice: &&Advice| {
+            !advice.set.is_empty()
+                && !self.tried.contains(&advice.set)
+                && !advice.set.iter().any(|line| self.has_set(line))
         };
         let (faster, shorter): (Vec<&Advice>, Vec<&Advice>) =
-            advice.iter().filter(is_new).partition(|one| one.goal == Goal::Throughput);
-        self.candidates = faster.into_iter().filter(|one| promises(one)).cloned().collect();
+            advice.iter().filter(is_new).partition(|advice| advice.goal == Goal::Throughput);
+        self.candidates = faster.into_iter().filter(|advice| promises(advice)).cloned().collect();
         // A flow that can't be faster may wait less.
         if self.candidates.is_empty() && self.tried.is_empty() {
             self.candidates = shorter.into_iter().cloned().collect();
@@ -319,10 +320,13 @@ mod tests {
         let shorter = Advice { goal: Goal::Latency, ..advice("path.aqm=fq_codel", 100) };
         let full = cell(LimitedBy::Path, 100, vec![shorter.clone()]);
         let mut search = Search::of(&full);
-        assert_eq!(search.next_change().map(|one| one.set), Some(shorter.set.clone()));
+        assert_eq!(search.next_change().map(|advice| advice.set), Some(shorter.set.clone()));
         let faster = cell(LimitedBy::Rwnd, 100, vec![advice("receiver.tcp_rmem=1", 300), shorter]);
         let mut search = Search::of(&faster);
-        assert_eq!(search.next_change().map(|one| one.set), Some(vec!["receiver.tcp_rmem=1".to_owned()]));
+        assert_eq!(
+            search.next_change().map(|advice| advice.set),
+            Some(vec!["receiver.tcp_rmem=1".to_owned()])
+        );
         assert_eq!(search.next_change(), None);
     }
 

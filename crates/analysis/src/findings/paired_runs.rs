@@ -69,7 +69,7 @@ pub struct RttComparison {
     pub low_us: Option<f64>,
     /// Upper end.
     pub high_us: Option<f64>,
-    /// What that says.
+    /// Whether the round trip became longer or shorter, by the interval.
     pub verdict: Difference,
 }
 
@@ -78,7 +78,8 @@ impl RttComparison {
     pub fn of(pairs: Vec<(u64, u64)>) -> Option<Self> {
         let values = |value: fn(&(u64, u64)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
         let found = statistics::paired(&values(|&(before, after)| after as f64 - before as f64))?;
-        let (low_us, high_us) = (found.interval.map(|one| one.low), found.interval.map(|one| one.high));
+        let (low_us, high_us) =
+            (found.interval.map(|interval| interval.low), found.interval.map(|interval| interval.high));
         Some(Self {
             before_us: median(&values(|pair| pair.0 as f64))?,
             after_us: median(&values(|pair| pair.1 as f64))?,

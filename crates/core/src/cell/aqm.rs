@@ -156,7 +156,7 @@ pub struct Dualpi2Spec {
     pub alpha: f64,
     /// Weight of the change, per second.
     pub beta: f64,
-    /// k: the marking probability of L4S packets is so many times the base probability.
+    /// k: the marking probability of L4S packets over the base probability.
     pub coupling: f64,
     /// L4S packets that have waited longer are marked.
     #[serde(rename = "step_ns", with = "nanos")]

@@ -2,7 +2,8 @@
 
 use super::bounds::{bytes, count_within, duration};
 use super::draft::{AppDraft, AppKind, FlowDraft};
-use crate::parse::{ParseError, count, nearest, one_of};
+use super::parameters::{Parameter, Parameters, parameter};
+use crate::parse::{ParseError, count};
 use crate::units::Bytes;
 use std::time::Duration;
 
@@ -13,53 +14,21 @@ const WRITES_MAX: usize = 64;
 /// The largest request, and the largest write of a message.
 const WRITE_MAX: u64 = 64 << 20;
 
-/// The kinds by their words.
-const KINDS: &[(&str, AppKind)] = &[
-    ("bulk", AppKind::Bulk),
-    ("requests", AppKind::Requests),
-    ("bursts", AppKind::Bursts),
-    ("window", AppKind::Window),
-    ("writes", AppKind::Writes),
-];
-
-impl AppKind {
-    /// Its word.
-    pub(super) fn name(self) -> &'static str {
-        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
-    }
-
-    /// Its parameters.
-    fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
-        PARAMETERS.iter().filter(move |parameter| parameter.kinds.contains(&self))
-    }
-}
-
-/// A parameter of an application.
-pub(super) struct Parameter {
-    pub(super) name: &'static str,
-    pub(super) kinds: &'static [AppKind],
-    set: fn(&mut AppDraft, &str) -> Result<(), ParseError>,
-    pub(super) is_given: fn(&AppDraft) -> bool,
-}
-
-/// A row of [`PARAMETERS`].
-macro_rules! parameter {
-    ($name:ident, $kinds:expr, $parse:expr) => {
-        Parameter {
-            name: stringify!($name),
-            kinds: $kinds,
-            set: |draft, text| {
-                draft.$name = Some($parse(text)?);
-                Ok(())
-            },
-            is_given: |draft| draft.$name.is_some(),
-        }
-    };
-}
+/// Kinds and parameters.
+pub(super) const APPLICATION: Parameters<AppDraft, AppKind> = Parameters {
+    kinds: &[
+        ("bulk", AppKind::Bulk),
+        ("requests", AppKind::Requests),
+        ("bursts", AppKind::Bursts),
+        ("window", AppKind::Window),
+        ("writes", AppKind::Writes),
+    ],
+    all: PARAMETERS,
+};
 
 /// All of them.
 #[rustfmt::skip]
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter<AppDraft, AppKind>] = &[
     parameter!(request, &[AppKind::Requests], write_size),
     parameter!(response, &[AppKind::Requests, AppKind::Writes], size),
     parameter!(think, &[AppKind::Requests, AppKind::Writes], duration),
@@ -74,22 +43,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 /// `bulk`, `requests response=64KiB think=20ms`: replaces all that was said about the application.
 pub(super) fn set(flow: &mut FlowDraft, text: &str) -> Result<(), ParseError> {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let kind = one_of(word, KINDS)?;
+    let kind = APPLICATION.kind(word)?;
     let mut draft = AppDraft { kind: Some(kind), ..AppDraft::default() };
-    for part in rest.split_ascii_whitespace() {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let Some(parameter) = kind.parameters().find(|parameter| parameter.name == name) else {
-            return Err(ParseError::new(
-                format!("\"{part}\" is not a parameter of {}", kind.name()),
-                parameters_help(kind, name),
-            ));
-        };
-        if (parameter.is_given)(&draft) {
-            return Err(ParseError::new(format!("\"{name}\" is given twice"), "leave one out"));
-        }
-        (parameter.set)(&mut draft, value)
-            .map_err(|error| ParseError::new(format!("{name}: {}", error.message), error.help))?;
-    }
+    APPLICATION.read(kind, rest, &mut draft)?;
     flow.app = draft;
     Ok(())
 }
@@ -98,16 +54,6 @@ pub(super) fn set(flow: &mut FlowDraft, text: &str) -> Result<(), ParseError> {
 pub(super) fn set_parameter(flow: &mut FlowDraft, name: &str, text: &str) -> Result<(), ParseError> {
     let parameter = PARAMETERS.iter().find(|parameter| parameter.name == name);
     parameter.map_or(Ok(()), |parameter| (parameter.set)(&mut flow.app, text))
-}
-
-/// What a kind takes, with the parameter that `name` most likely stands for first.
-fn parameters_help(kind: AppKind, name: &str) -> String {
-    let known: Vec<&str> = kind.parameters().map(|parameter| parameter.name).collect();
-    match nearest(name, &known) {
-        Some(word) => format!("did you mean \"{word}\"?"),
-        None if known.is_empty() => format!("{} has none", kind.name()),
-        None => format!("the parameters of {} are: {}", kind.name(), known.join(", ")),
-    }
 }
 
 /// At least one byte.

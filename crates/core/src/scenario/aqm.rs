@@ -2,7 +2,8 @@
 
 use super::bounds::{bytes, count_within, duration};
 use super::draft::{AqmDraft, AqmKind};
-use crate::parse::{ParseError, flag, nearest, one_of, ratio};
+use super::parameters::{Parameter, Parameters, parameter};
+use crate::parse::{ParseError, flag, ratio};
 use crate::units::Bytes;
 use std::time::Duration;
 
@@ -17,49 +18,19 @@ const WEIGHT_MAX: f64 = 1_000.0;
 /// Most packets of a batch or of a burst.
 const PACKETS_MAX: u32 = 1_000_000;
 
-/// The kinds by their words.
-const KINDS: &[(&str, AqmKind)] = &[
-    ("droptail", AqmKind::Droptail),
-    ("drophead", AqmKind::Drophead),
-    ("codel", AqmKind::Codel),
-    ("fq_codel", AqmKind::FqCodel),
-    ("pie", AqmKind::Pie),
-    ("red", AqmKind::Red),
-    ("dualpi2", AqmKind::Dualpi2),
-];
-
-impl AqmKind {
-    /// Its word.
-    pub(super) fn name(self) -> &'static str {
-        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
-    }
-
-    fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
-        PARAMETERS.iter().filter(move |parameter| parameter.kinds.contains(&self))
-    }
-}
-
-struct Parameter {
-    name: &'static str,
-    kinds: &'static [AqmKind],
-    set: fn(&mut AqmDraft, &str) -> Result<(), ParseError>,
-    is_given: fn(&AqmDraft) -> bool,
-}
-
-/// A row of [`PARAMETERS`].
-macro_rules! parameter {
-    ($name:ident, $kinds:expr, $parse:expr) => {
-        Parameter {
-            name: stringify!($name),
-            kinds: $kinds,
-            set: |draft, text| {
-                draft.$name = Some($parse(text)?);
-                Ok(())
-            },
-            is_given: |draft| draft.$name.is_some(),
-        }
-    };
-}
+/// Kinds and parameters.
+const AQM: Parameters<AqmDraft, AqmKind> = Parameters {
+    kinds: &[
+        ("droptail", AqmKind::Droptail),
+        ("drophead", AqmKind::Drophead),
+        ("codel", AqmKind::Codel),
+        ("fq_codel", AqmKind::FqCodel),
+        ("pie", AqmKind::Pie),
+        ("red", AqmKind::Red),
+        ("dualpi2", AqmKind::Dualpi2),
+    ],
+    all: PARAMETERS,
+};
 
 const CODELS: &[AqmKind] = &[AqmKind::Codel, AqmKind::FqCodel];
 const FQ: &[AqmKind] = &[AqmKind::FqCodel];
@@ -70,7 +41,7 @@ const WITH_TARGET: &[AqmKind] = &[AqmKind::Codel, AqmKind::FqCodel, AqmKind::Pie
 
 /// All of them.
 #[rustfmt::skip]
-const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter<AqmDraft, AqmKind>] = &[
     parameter!(target, WITH_TARGET, positive_duration),
     parameter!(interval, CODELS, positive_duration),
     parameter!(flows, FQ, |text| count_within(text, 1, FLOWS_MAX)),
@@ -97,46 +68,32 @@ pub(super) fn parse(text: &str) -> Result<AqmDraft, ParseError> {
     let kind = kind(word)?;
     let mut draft = AqmDraft { kind, ..AqmDraft::default() };
     for part in rest.split_ascii_whitespace() {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let parameter = parameter_of(kind, name)?;
-        if (parameter.is_given)(&draft) {
-            return Err(ParseError::new(format!("\"{name}\" is given twice"), "leave one out"));
-        }
-        (parameter.set)(&mut draft, value)
-            .map_err(|error| ParseError::new(format!("{name}: {}", error.message), error.help))?;
+        check_is_no_key(part.split('=').next().unwrap_or(part))?;
     }
+    AQM.read(kind, rest, &mut draft)?;
     draft.check()?;
     Ok(draft)
 }
 
 /// The kind that `word` names.
 pub(super) fn kind(word: &str) -> Result<AqmKind, ParseError> {
-    one_of(word, KINDS)
+    AQM.kind(word)
 }
 
 /// Checks one parameter by itself.
 pub(super) fn check_parameter(kind: AqmKind, name: &str, value: &str) -> Result<(), ParseError> {
-    (parameter_of(kind, name)?.set)(&mut AqmDraft::default(), value)
+    check_is_no_key(name)?;
+    (AQM.find(kind, name, name)?.set)(&mut AqmDraft::default(), value)
 }
 
-fn parameter_of(kind: AqmKind, name: &str) -> Result<&'static Parameter, ParseError> {
-    kind.parameters().find(|parameter| parameter.name == name).ok_or_else(|| {
-        let known: Vec<&str> = kind.parameters().map(|parameter| parameter.name).collect();
-        let others = PARAMETERS.iter().filter(|parameter| parameter.name == name);
-        let owners: Vec<&str> =
-            others.flat_map(|parameter| parameter.kinds).map(|owner| owner.name()).collect();
-        let help = match (name, nearest(name, &known)) {
-            ("ecn", _) => "write ecn = true beside aqm".to_owned(),
-            ("limit", _) => "write queue = \"1000p\" beside aqm: it is the limit".to_owned(),
-            (_, Some(word)) => format!("did you mean \"{word}\"?"),
-            _ if !owners.is_empty() => {
-                format!("leave it out, or write kind = \"{}\"", owners.join("\" or \""))
-            }
-            _ if known.is_empty() => format!("{} has none", kind.name()),
-            _ => format!("the parameters of {} are: {}", kind.name(), known.join(", ")),
-        };
-        ParseError::new(format!("\"{name}\" is not a parameter of {}", kind.name()), help)
-    })
+/// Refuses the parameters of Linux's qdiscs that are keys of their own here.
+fn check_is_no_key(name: &str) -> Result<(), ParseError> {
+    let help = match name {
+        "ecn" => "write ecn = true beside aqm",
+        "limit" => "write queue = \"1000p\" beside aqm: it is the limit",
+        _ => return Ok(()),
+    };
+    Err(ParseError::new(format!("\"{name}\" is not a parameter of aqm"), help))
 }
 
 impl AqmDraft {

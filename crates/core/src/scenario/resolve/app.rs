@@ -2,7 +2,7 @@
 
 use super::Violations;
 use crate::cell::{Application, BurstsSpec, Protocol, RequestsSpec, WindowSpec, WritesSpec};
-use crate::scenario::application::PARAMETERS;
+use crate::scenario::application::APPLICATION;
 use crate::scenario::draft::{AppDraft, AppKind, FlowDraft};
 use crate::scenario::key::{APP, Slot};
 use crate::units::Bytes;
@@ -21,7 +21,7 @@ pub(super) fn resolve(flow: &FlowDraft, index: usize, violations: &mut Violation
     let mut missing = |name: &str, example: &str| {
         violations.add(
             &[Slot::in_flow(index, "app")],
-            format!("flow.app: {} needs {name}", kind.name()),
+            format!("flow.app: {} needs {name}", APPLICATION.word(kind)),
             format!("give {name} too, e.g. {name} = {example}"),
         );
     };
@@ -75,14 +75,14 @@ pub(super) fn resolve(flow: &FlowDraft, index: usize, violations: &mut Violation
 
 /// Parameters of other kinds are refused.
 fn check_parameters(draft: &AppDraft, kind: AppKind, index: usize, violations: &mut Violations) {
-    let given = PARAMETERS.iter().filter(|parameter| (parameter.is_given)(draft));
+    let given = APPLICATION.all.iter().filter(|parameter| (parameter.is_given)(draft));
     for parameter in given.filter(|parameter| !parameter.kinds.contains(&kind)) {
         let name = parameter.name;
         let owners: Vec<String> =
-            parameter.kinds.iter().map(|kind| format!("kind = \"{}\"", kind.name())).collect();
+            parameter.kinds.iter().map(|kind| format!("kind = \"{}\"", APPLICATION.word(*kind))).collect();
         violations.add(
             &[Slot::in_flow(index, &format!("{APP}{name}")), Slot::in_flow(index, "app")],
-            format!("flow.app.{name}: {} does not have this parameter", kind.name()),
+            format!("flow.app.{name}: {} does not have this parameter", APPLICATION.word(kind)),
             format!("leave it out, or write {}", owners.join(" or ")),
         );
     }
@@ -98,7 +98,7 @@ fn check_flow(flow: &FlowDraft, kind: AppKind, index: usize, violations: &mut Vi
     let is_bursts = kind == AppKind::Bursts;
     let is_carried = is_tcp || (protocol == Protocol::Udp && is_bursts);
     if !is_carried {
-        let message = format!("flow.app: {} does not carry {}", protocol.as_str(), kind.name());
+        let message = format!("flow.app: {} does not carry {}", protocol.as_str(), APPLICATION.word(kind));
         let help = match protocol {
             Protocol::Ping => "leave app out: a ping is an application of its own",
             _ => "write protocol = \"tcp\", or an app that UDP carries: bulk or bursts",
@@ -115,7 +115,7 @@ fn check_flow(flow: &FlowDraft, kind: AppKind, index: usize, violations: &mut Vi
         if is_given {
             violations.add(
                 &[Slot::in_flow(index, key)],
-                format!("flow.{key}: an application of kind {} decides {what}", kind.name()),
+                format!("flow.{key}: an application of kind {} decides {what}", APPLICATION.word(kind)),
                 format!("leave {key} out, or app"),
             );
         }
