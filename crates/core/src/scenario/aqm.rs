@@ -68,7 +68,7 @@ pub(super) fn parse(text: &str) -> Result<AqmDraft, ParseError> {
     let kind = kind(word)?;
     let mut draft = AqmDraft { kind, ..AqmDraft::default() };
     for part in rest.split_ascii_whitespace() {
-        check_is_no_key(part.split('=').next().unwrap_or(part))?;
+        check_place(kind, part.split('=').next().unwrap_or(part))?;
     }
     AQM.read(kind, rest, &mut draft)?;
     draft.check()?;
@@ -82,18 +82,23 @@ pub(super) fn kind(word: &str) -> Result<AqmKind, ParseError> {
 
 /// Checks one parameter by itself.
 pub(super) fn check_parameter(kind: AqmKind, name: &str, value: &str) -> Result<(), ParseError> {
-    check_is_no_key(name)?;
+    check_place(kind, name)?;
     (AQM.find(kind, name, name)?.set)(&mut AqmDraft::default(), value)
 }
 
-/// Refuses the parameters of Linux's qdiscs that are keys of their own here.
-fn check_is_no_key(name: &str) -> Result<(), ParseError> {
-    let help = match name {
-        "ecn" => "write ecn = true beside aqm",
-        "limit" => "write queue = \"1000p\" beside aqm: it is the limit",
+/// Refuses what is a key of its own here, or a parameter of other kinds alone, and says where it belongs.
+fn check_place(kind: AqmKind, name: &str) -> Result<(), ParseError> {
+    let owners = PARAMETERS.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.kinds);
+    let help = match (name, owners) {
+        ("ecn", _) => "write ecn = true beside aqm".to_owned(),
+        ("limit", _) => "write queue = \"1000p\" beside aqm: it is the limit".to_owned(),
+        (_, Some(owners)) if !owners.contains(&kind) => {
+            let words: Vec<&str> = owners.iter().map(|owner| AQM.word(*owner)).collect();
+            format!("leave it out, or write kind = \"{}\"", words.join("\" or \""))
+        }
         _ => return Ok(()),
     };
-    Err(ParseError::new(format!("\"{name}\" is not a parameter of aqm"), help))
+    Err(ParseError::new(format!("\"{name}\" is not a parameter of {}", AQM.word(kind)), help))
 }
 
 impl AqmDraft {
