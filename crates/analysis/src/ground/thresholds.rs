@@ -298,6 +298,8 @@ thresholds! {
     overflow_queue: Infer, Share = 0.40, Source::Rfc("5681, 3.1");
     /// Slow start that loses this part of a flight, without a longer round trip, met a bucket, or next to no queue.
     overflow_of_flight: Infer, Share = 0.75, Source::Paper("Flach et al. (2016)");
+    /// It loses at least this part of what it lets through meanwhile: chance takes less, and adds up to a flight over many.
+    overflow_at_once: Infer, Share = 0.10, Source::Catalogue;
     /// After a timeout, one segment that is sent again is followed by an ACK of this many that were out: they had arrived.
     arrived_segments: Infer, Count = 3.0, Source::Catalogue;
     /// Fewer segments that are sent again show no policer: the rate between a few losses is the same by chance.

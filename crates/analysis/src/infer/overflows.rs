@@ -63,8 +63,8 @@ fn has_queue(
     )
 }
 
-/// Whether slow start lost most of a flight although the round trip had not risen: what it met holds much less than a window, and no queue.
-/// An outage loses all of it, and a timer is awaited.
+/// Whether slow start lost most of a flight at once, although the round trip had not risen: what it met holds much less than a window, and no
+/// queue. An outage loses all of it, and a timer is awaited. Chance adds up to as much over many flights.
 pub(super) fn is_a_bucket(
     tracks: &[&Track],
     losses: &[Vec<LossEvent>],
@@ -75,7 +75,9 @@ pub(super) fn is_a_bucket(
         losses.first().is_some_and(|LossEvent { before, last }| {
             let lost = u64::from(last.retransmits.saturating_sub(before.retransmits));
             let rtt_us = before.srtt_us.unwrap_or(0);
+            let delivered = last.delivered.saturating_sub(before.delivered);
             lost >= thresholds.policer_losses.whole()
+                && (lost * track.mss) as f64 >= thresholds.overflow_at_once.value() * delivered as f64
                 && (lost * track.mss) as f64 >= thresholds.overflow_of_flight.value() * before.unacked as f64
                 && last.rto_count == before.rto_count
                 && rtt_us <= base_us + 2 * standing_us(base_us, thresholds)

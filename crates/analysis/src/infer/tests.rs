@@ -198,6 +198,9 @@ fn slow_start_that_loses_most_of_a_flight_without_a_longer_round_trip_met_a_buck
     assert_eq!(overshoot(14, BASE_US, 0), Some(LossKind::Chance));
     assert_eq!(overshoot(20, BASE_US, 1), Some(LossKind::Chance), "an outage");
     assert_eq!(overshoot(20, 30_000, 0), Some(LossKind::Queue));
+    // Without a pause of two round trips, but a segment in 26.
+    let without_end = facts(|n, info| info.retransmits = n.saturating_sub(20) as u32 / 3);
+    assert_eq!(without_end.forward.loss.map(|loss| loss.value), Some(LossKind::Chance));
 }
 
 #[test]
