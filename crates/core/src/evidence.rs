@@ -72,8 +72,9 @@ pub struct Offer {
 pub struct SenderEvidence {
     /// Largest `snd_nxt − snd_una`, bytes.
     pub unacked_peak: u64,
-    /// Mean of `snd_nxt − snd_una` while the stream moved, bytes: divided by the mean round trip it is the rate (Little's law).
-    pub unacked_mean: u64,
+    /// Mean of what was in the network while the stream moved, bytes: divided by the mean round trip it is the rate (Little's law). Of a
+    /// socket `tcp_packets_in_flight()`, without what SACK told of or took for lost; of packets `snd_nxt − snd_una`.
+    pub in_flight_mean: u64,
     /// Smallest one.
     pub unacked_least: u64,
     /// How much the largest ones of the last intervals differ, over the largest; absent before there are enough of them.
@@ -112,6 +113,8 @@ pub struct SenderEvidence {
     pub app_limited_share: f64,
     /// Share of the samples in Recovery or Loss.
     pub repair_share: f64,
+    /// Whether its congestion control sends on as before after a loss, as BBR does (`bbr_ssthresh()`).
+    pub ignores_losses: bool,
     /// Share of the time in which nothing came back until the retransmission timer ran out, and sending again helped.
     pub timer_share: f64,
     /// Whether slow start has a ceiling yet.
@@ -379,6 +382,12 @@ impl SenderEvidence {
     /// Whether segments were sent again, or still had to be.
     pub fn has_losses(&self) -> bool {
         self.retransmits > 0 || self.repair_share > 0.0
+    }
+
+    /// Share of what was sent in the interval that was sent again.
+    pub fn resent_share(&self) -> f64 {
+        let resent = u64::from(self.retransmits) * self.mss;
+        resent as f64 / (self.acked + resent).max(1) as f64
     }
 }
 

@@ -99,6 +99,8 @@ thresholds! {
     unread: Judge, Share = 0.50, Source::Catalogue;
     /// In this part of the samples the sender recovers from losses: they decide, and not the window.
     repairing: Judge, Share = 0.50, Source::Catalogue;
+    /// Up to this part of what it sends lost, a congestion control that sends on after losses does so: it probes for a quarter more.
+    withstood: Judge, Share = 0.20, Source::Kernel("bbr_pacing_gain[]");
     /// In this part of the samples written data waits to be sent: only then can a window be what holds it.
     waiting: Judge, Share = 0.50, Source::Catalogue;
     /// Where data waits in no more than this part of the samples, everything was sent at times: neither a pacer nor a window held it then.

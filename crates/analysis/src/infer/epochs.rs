@@ -65,7 +65,7 @@ struct Open {
     /// Payload segments of the other side at its first sample.
     heard: Option<u64>,
     /// Over the samples in which it moved, and their number.
-    unacked_sum: u64,
+    in_flight_sum: u64,
     moving: u64,
     stalled_us: u64,
     srtt_sum_us: u64,
@@ -224,7 +224,7 @@ impl Open {
         self.unacked_least = self.unacked_least.min(sample.unacked);
         self.backoff_least = self.backoff_least.min(sample.backoff);
         if !is_stalled {
-            self.unacked_sum = self.unacked_sum.saturating_add(sample.unacked);
+            self.in_flight_sum = self.in_flight_sum.saturating_add(sample.in_flight);
             self.moving += 1;
         }
         if let Some(srtt_us) = sample.srtt_us.filter(|_| !is_stalled) {
@@ -265,7 +265,7 @@ impl Open {
             unacked_least: self.unacked_least,
             unacked_spread: None,
             heard_in_round_trip: self.heard_in_round_trip(last),
-            unacked_mean: self.unacked_sum.checked_div(self.moving).unwrap_or(0),
+            in_flight_mean: self.in_flight_sum.checked_div(self.moving).unwrap_or(0),
             stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
             acked: last.acked.unwrap_or(0).saturating_sub(self.acked),
@@ -281,6 +281,7 @@ impl Open {
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
             unsent_share: self.unsent.map(share),
             repair_share: share(self.repair),
+            ignores_losses: false,
             timer_share: 0.0,
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.has_ssthresh,

@@ -16,6 +16,8 @@ pub(super) struct SenderSample {
     /// Segments delivered so far (`tcpi_delivered`), which counts what SACKs show too; of packets those that are selectively acknowledged now.
     pub(super) delivered: Option<u32>,
     pub(super) unacked: u64,
+    /// In the network, bytes.
+    pub(super) in_flight: u64,
     /// Payload segments of the other side so far.
     pub(super) heard: Option<u64>,
     pub(super) srtt_us: Option<u64>,
@@ -60,6 +62,7 @@ impl SenderSample {
             acked: info.bytes_acked,
             delivered: info.delivered_segments,
             unacked: info.unacked_bytes,
+            in_flight: info.in_flight_bytes.unwrap_or(info.unacked_bytes),
             heard: info.data_segs_in.map(u64::from),
             srtt_us: info.srtt_us.map(u64::from),
             min_rtt_us: info.min_rtt_us.map(u64::from),
@@ -104,6 +107,7 @@ impl SenderSample {
             acked: Some(sample.acked_bytes),
             delivered: Some(sample.sacked_segments),
             unacked,
+            in_flight: unacked,
             heard: sample.peer_segments.map(u64::from),
             srtt_us: sample.srtt_us.map(u64::from),
             min_rtt_us: sample.min_rtt_us.map(u64::from),

@@ -300,7 +300,7 @@ impl Values {
         let length_us = evidence.length_us();
         let stalled = u128::from(counts_us) * u128::from(sender.stalled_us) / u128::from(length_us.max(1));
         let moving_us = u128::from(counts_us).saturating_sub(stalled);
-        self.flight_area += u128::from(sender.unacked_mean) * moving_us;
+        self.flight_area += u128::from(sender.in_flight_mean) * moving_us;
         self.moving_us += moving_us;
         self.change_area += u128::from(sender.flight_change) * u128::from(counts_us);
         self.peak_area += u128::from(sender.unacked_peak) * u128::from(counts_us);
@@ -330,9 +330,9 @@ mod tests {
     #[test]
     fn over_the_mean_round_trip_what_the_streams_had_in_flight_gives_the_sum_of_their_rates() {
         let mut figures = HolderFigures::default();
-        for (stream, unacked_mean, rtt) in [(0, 1_000, 10_000), (1, 1_000, 40_000)] {
+        for (stream, in_flight_mean, rtt) in [(0, 1_000, 10_000), (1, 1_000, 40_000)] {
             let sender = SenderEvidence {
-                unacked_mean,
+                in_flight_mean,
                 srtt_mean_us: Some(rtt),
                 acked: 40_000_000 / rtt,
                 ..SenderEvidence::default()
@@ -347,10 +347,10 @@ mod tests {
     #[test]
     fn the_mean_in_flight_is_weighted_with_the_time_and_revised_holders_count_under_their_new_one() {
         let mut figures = HolderFigures::default();
-        for (counts_us, unacked_mean, limited_by) in
+        for (counts_us, in_flight_mean, limited_by) in
             [(1, 4_000, LimitedBy::Sndbuf), (3, 0, LimitedBy::Sndbuf), (4, 3_000, LimitedBy::Pacing)]
         {
-            let sender = SenderEvidence { unacked_mean, ..SenderEvidence::default() };
+            let sender = SenderEvidence { in_flight_mean, ..SenderEvidence::default() };
             figures.add(0, &evidence(9, sender), counts_us, holding(limited_by), None);
         }
         assert_eq!(figures.of(LimitedBy::Sndbuf).flight_mean_bytes, Some(1_000));

@@ -554,6 +554,7 @@ impl<'a> JudgedStream<'a> {
         let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
         if let Some(sender) = &mut evidence.sender {
             sender.timer_share = self.cutter.timer_share(epoch.interval);
+            sender.ignores_losses = self.congestion_control == "bbr";
         }
         self.judge_evidence(&evidence, around, facts, flow);
     }

@@ -21,9 +21,13 @@ pub(super) const TIMEOUT: Rule = Rule {
 
 pub(super) const REPAIRING: Rule = Rule {
     id: RuleId::new("cwnd.repairing"),
-    question: "Does the sender recover from losses most of the time?",
+    question: "Does the sender recover from losses most of the time, with a congestion control that they slow down?",
     needs: &[Part::Sender],
-    holds: |evidence, t, trace| evidence.sender.as_ref().is_some_and(|sender| is_repairing(sender, t, trace)),
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        let is_slowed = !sender.ignores_losses || trace.above(t.withstood, sender.resent_share());
+        is_slowed && is_repairing(sender, t, trace)
+    },
 };
 
 pub(super) const USED_UP: Rule = Rule {

@@ -95,7 +95,12 @@ fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
     assert_eq!(of(0.95, 100_000, 0.95, 90_000), LimitedBy::Rwnd);
     assert_eq!(of(0.95, 90_000, 0.95, 100_000), LimitedBy::Cwnd);
     assert_eq!(of(0.50, 200_000, 0.95, 300_000), LimitedBy::Rwnd);
-    assert_eq!(judged(BULK, &[], &SenderEvidence { repair_share: 0.6, ..idle() }), LimitedBy::Cwnd);
+    let repairing = SenderEvidence { repair_share: 0.6, ..idle() };
+    assert_eq!(judged(BULK, &[], &repairing), LimitedBy::Cwnd);
+    let paced = SenderEvidence { ignores_losses: true, pacing_rate_bps: Some(14_000_000), ..repairing };
+    assert_eq!(judged(BULK, &flowing(0, 14), &paced), LimitedBy::Pacing, "BBR sends on at its estimate");
+    let of_many = SenderEvidence { mss: 1448, acked: 14_480, retransmits: 4, ..paced };
+    assert_eq!(judged(BULK, &flowing(0, 14), &of_many), LimitedBy::Cwnd, "more than its probes make up for");
 }
 
 #[test]
