@@ -41,6 +41,7 @@ use table::Table;
 /// Gets what was found, as it is found. `()` takes nothing.
 pub trait Observer {
     /// A segment; the connection's state is that after it.
+    #[inline]
     fn segment(&mut self, _connection: &Connection, _event: &Event) {}
 
     /// A retransmission of `side` that was told earlier turned out to be for nothing.
@@ -57,7 +58,7 @@ impl Observer for () {}
 
 /// Both are told, the first one first.
 impl<A: Observer, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
         self.0.segment(connection, event);
         self.1.segment(connection, event);
