@@ -4,6 +4,7 @@
 //! be understood, is counted by its kind ([`Other`]) and never guessed. Own code: etherparse reads no PPPoE, MPLS, PPP, 802.11 or tunnel, and needs whole headers.
 
 mod datagram;
+mod fragments;
 mod ip;
 mod link;
 mod mptcp;
@@ -14,6 +15,7 @@ mod tunnel;
 mod usual;
 
 pub use datagram::Datagram;
+pub(crate) use fragments::Fragments;
 pub use ip::Address;
 pub use mptcp::Mptcp;
 pub use options::{Layout, OptionKind, Options, SACKS_MAX};
@@ -25,13 +27,13 @@ use crate::read::{LinkType, Packet};
 /// Larger payloads are a damaged length. BIG TCP has up to 512 KiB (`GSO_MAX_SIZE` and `IPV6_MAXPLEN` in Linux).
 pub const PAYLOAD_LIMIT: u32 = 1 << 20;
 
-/// The TCP segment of a packet.
+/// The TCP segment of a packet. Of an IP packet in fragments it is what the first of them has.
 ///
 /// # Errors
 /// The kind of what else it is.
 pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
     let mut segment = Segment::default();
-    match read(packet, &mut segment) {
+    match read(packet, None, &mut segment) {
         Ok(()) => Ok(segment),
         Err(Else::Datagram(_)) => Err(Other::Udp),
         Err(Else::Other(other)) => Err(other),
@@ -44,7 +46,7 @@ pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
 /// The kind of what else it is.
 pub fn datagram<'a>(packet: &Packet<'a>) -> Result<Datagram<'a>, Other> {
     let (ip, from) = link::ip(packet.link, packet.bytes)?;
-    match tunnel::innermost(ip, packet.original_length.saturating_sub(from as u32))? {
+    match tunnel::innermost(ip, packet.original_length.saturating_sub(from as u32), None)? {
         (ip::UDP, carried) => Datagram::read(packet, &carried),
         (protocol, _) => Err(Other::of_protocol(protocol)),
     }
@@ -57,14 +59,19 @@ pub(crate) enum Else<'a> {
     Other(Other),
 }
 
-/// The same, in place of what is in `to`.
+/// The same, in place of what is in `to`; an IP packet in fragments is read where all have come that `fragments` waits for.
 #[inline(always)]
-pub(crate) fn read<'a>(packet: &Packet<'a>, to: &mut Segment) -> Result<(), Else<'a>> {
+pub(crate) fn read<'a>(
+    packet: &Packet<'a>,
+    fragments: Option<&'a mut Fragments>,
+    to: &mut Segment,
+) -> Result<(), Else<'a>> {
     (to.time_ns, to.stretch, to.number) = (packet.steady_ns, packet.stretch, packet.number);
     if usual::read(packet, to) {
         Ok(())
     } else {
-        match read_any(packet.link, packet.original_length, packet.bytes, to) {
+        let fragments = fragments.map(|fragments| (fragments, packet.steady_ns));
+        match read_any(packet.link, packet.original_length, packet.bytes, fragments, to) {
             Ok(None) => Ok(()),
             Ok(Some(carried)) => {
                 Err(Datagram::read(packet, &carried).map_or_else(Else::Other, Else::Datagram))
@@ -81,10 +88,11 @@ fn read_any<'a>(
     link: LinkType,
     original_length: u32,
     bytes: &'a [u8],
+    fragments: Option<(&'a mut Fragments, u64)>,
     to: &mut Segment,
 ) -> Result<Option<ip::Carried<'a>>, Other> {
     let (ip, from) = link::ip(link, bytes)?;
-    match tunnel::innermost(ip, original_length.saturating_sub(from as u32))? {
+    match tunnel::innermost(ip, original_length.saturating_sub(from as u32), fragments)? {
         (ip::TCP, carried) => segment::read(&carried, to).map(|()| None),
         (ip::UDP, carried) => Ok(Some(carried)),
         (protocol, _) => Err(Other::of_protocol(protocol)),

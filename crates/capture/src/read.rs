@@ -201,6 +201,12 @@ impl<'m, R: Read> Reader<'m, R> {
                 Err(error) => Err(error),
             },
             Format::Pcapng(pcapng) => {
+                if let Some(usual) = pcapng.usual(self.source.available()) {
+                    self.packets += 1;
+                    let packet = usual.packet(self.packets, &mut self.source);
+                    let steady_ns = self.clock.time_at_ns(packet.interface, packet.time_ns);
+                    return Ok(Some(Packet { steady_ns, stretch: self.clock.stretch(), ..packet }));
+                }
                 next_of_pcapng(pcapng, &mut self.source, &mut self.comments, &mut self.dropped)
             }
             Format::Broken => Ok(None),

@@ -109,7 +109,7 @@ fn payload(connection: &Connection) -> u64 {
 }
 
 impl Observer for Sampling {
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
         let Some(one) = self.followed(connection, event) else { return };
         if one.stretch != connection.stretch() {
@@ -176,7 +176,7 @@ impl Followed {
         self.events.clock_was_set();
     }
 
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, connection: &Connection, event: &Event) {
         self.conversation.see(connection, event);
         self.events.see(connection, event, self.was_out);

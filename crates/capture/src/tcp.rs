@@ -4,7 +4,7 @@
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
 //! Memory: [`Limits::connections`] times at most 0.5 KB for a connection without data, and 2 KB for one whose two directions both
-//! carry some; 40 bytes for each packet in flight, and room for at most twice as many more. Reading a packet allocates nothing where that holds already.
+//! carry some; 40 bytes for each packet in flight, and room for at most twice as many more; 50 KB for IP packets in fragments. Reading a packet allocates nothing where that holds already.
 
 mod connection;
 mod data;
@@ -33,7 +33,7 @@ pub(crate) use rounds::RATE_ROUNDS;
 pub use sender::SenderCounts;
 pub use side::Side;
 
-use crate::headers::{self, Datagram, Else, Flags, Others, Segment};
+use crate::headers::{self, Datagram, Else, Flags, Fragments, Others, Segment};
 use crate::read::Packet;
 use key::Key;
 use table::Table;
@@ -41,6 +41,7 @@ use table::Table;
 /// Gets what was found, as it is found. `()` takes nothing.
 pub trait Observer {
     /// A segment; the connection's state is that after it.
+    #[inline]
     fn segment(&mut self, _connection: &Connection, _event: &Event) {}
 
     /// A retransmission of `side` that was told earlier turned out to be for nothing.
@@ -57,7 +58,7 @@ impl Observer for () {}
 
 /// Both are told, the first one first.
 impl<A: Observer, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
         self.0.segment(connection, event);
         self.1.segment(connection, event);
@@ -122,6 +123,7 @@ pub struct Reconstruction {
     state: State,
     /// The segment of the last packet; the next one is written in its place.
     segment: Segment,
+    fragments: Fragments,
 }
 
 struct State {
@@ -142,14 +144,14 @@ impl Reconstruction {
     pub fn new(limits: Limits) -> Self {
         let state =
             State { table: Table::new(limits.connections), counts: Counts::default(), event: Event::none() };
-        Self { state, segment: Segment::default() }
+        Self { state, segment: Segment::default(), fragments: Fragments::default() }
     }
 
     /// The next packet of the capture, of any kind.
     #[inline]
     pub fn take<O: Observer>(&mut self, packet: &Packet<'_>, observer: &mut O) {
         self.state.counts.packets += 1;
-        match headers::read(packet, &mut self.segment) {
+        match headers::read(packet, Some(&mut self.fragments), &mut self.segment) {
             Ok(()) => self.state.take(&self.segment, observer),
             Err(Else::Datagram(datagram)) => {
                 self.state.counts.udp += 1;
@@ -176,7 +178,7 @@ impl Reconstruction {
 
     /// Bytes of memory that are held; goes through all connections.
     pub fn memory(&self) -> usize {
-        self.state.table.memory()
+        self.state.table.memory() + self.fragments.memory()
     }
 
     /// The capture is over: tells the end of every connection that is followed, in the order of their first packets.

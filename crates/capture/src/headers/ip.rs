@@ -17,6 +17,7 @@ const IPV6_HEADER: usize = 40;
 pub(super) const DONT_FRAGMENT: u8 = 0x40;
 /// The lower 13 bits, in units of eight bytes.
 pub(super) const FRAGMENT_OFFSET: u16 = 0x1fff;
+pub(super) const MORE_FRAGMENTS: u16 = 0x2000;
 /// Extension headers that are followed.
 const EXTENSIONS_MAX: usize = 8;
 const JUMBO_PAYLOAD: u8 = 0xc2;
@@ -70,9 +71,29 @@ pub(super) struct Carried<'a> {
     pub(super) ecn: u8,
     pub(super) hops: u8,
     pub(super) dont_fragment: bool,
+    /// Which part of a packet it is; `None` where it is a whole one.
+    pub(super) fragment: Option<Fragment>,
     /// Bytes of its header and payload, on the wire.
     pub(super) length: u32,
     pub(super) bytes: &'a [u8],
+}
+
+/// A part of what an IP packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fragment {
+    /// The same of all parts.
+    pub(super) id: u32,
+    /// Its first byte.
+    pub(super) from: u32,
+    /// Others follow.
+    pub(super) has_more: bool,
+}
+
+impl Fragment {
+    /// Whether there are others (RFC 6946: IPv6 has some alone).
+    const fn is_part(self) -> bool {
+        self.from > 0 || self.has_more
+    }
 }
 
 /// The protocol in an IP packet, and its header and payload.
@@ -99,9 +120,13 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
     if header_length < IPV4_HEADER || (total as usize) < header_length {
         return Err(Other::BadIp);
     }
-    if u16::from_be_bytes([header[6], header[7]]) & FRAGMENT_OFFSET != 0 {
-        return Err(Other::LaterFragment);
-    }
+    let (id, place) =
+        (u16::from_be_bytes([header[4], header[5]]), u16::from_be_bytes([header[6], header[7]]));
+    let fragment = Fragment {
+        id: u32::from(id),
+        from: u32::from(place & FRAGMENT_OFFSET) * 8,
+        has_more: place & MORE_FRAGMENTS != 0,
+    };
     let body = bytes.get(header_length..).ok_or(Other::CutIp)?;
     let length = total - header_length as u32;
     // Bytes behind the packet are the frame's padding.
@@ -113,10 +138,11 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         source: address(12),
         destination: address(16),
         is_v6: false,
-        id: u16::from_be_bytes([header[4], header[5]]),
+        id,
         ecn: header[1] & 3,
         hops: header[8],
         dont_fragment: header[6] & DONT_FRAGMENT != 0,
+        fragment: fragment.is_part().then_some(fragment),
         length,
         bytes: body,
     };
@@ -125,36 +151,13 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
 
 #[inline]
 fn v6(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
-    let (header, mut body) = bytes.split_first_chunk::<IPV6_HEADER>().ok_or(Other::CutIp)?;
+    let (header, body) = bytes.split_first_chunk::<IPV6_HEADER>().ok_or(Other::CutIp)?;
     let payload = u32::from(u16::from_be_bytes([header[4], header[5]]));
-    let mut next = header[6];
-    let mut length = match payload {
+    let next = header[6];
+    let length = match payload {
         0 => jumbo(next, body).unwrap_or_else(|| frame_length.saturating_sub(IPV6_HEADER as u32)),
         length => length,
     };
-    body = &body[..body.len().min(length as usize)];
-    for depth in 0.. {
-        let size = match next {
-            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => {
-                8 + usize::from(*body.get(1).ok_or(Other::CutIp)?) * 8
-            }
-            AUTHENTICATION => 8 + usize::from(*body.get(1).ok_or(Other::CutIp)?) * 4,
-            FRAGMENT => {
-                let offset = body.get(2..4).ok_or(Other::CutIp)?;
-                if u16::from_be_bytes([offset[0], offset[1]]) & 0xfff8 != 0 {
-                    return Err(Other::LaterFragment);
-                }
-                8
-            }
-            _ => break,
-        };
-        if depth == EXTENSIONS_MAX {
-            return Err(Other::TooDeep);
-        }
-        length = length.checked_sub(size as u32).ok_or(Other::BadIp)?;
-        next = body[0];
-        body = body.get(size..).ok_or(Other::CutIp)?;
-    }
     let address =
         |from: usize| header[from..from + 16].iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
     let carried = Carried {
@@ -165,9 +168,45 @@ fn v6(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         ecn: header[1] >> 4 & 3,
         hops: header[7],
         dont_fragment: false,
+        fragment: None,
         length,
-        bytes: body,
+        bytes: &body[..body.len().min(length as usize)],
     };
+    behind_extensions(next, carried)
+}
+
+/// What is behind the extension headers of IPv6 that `carried` begins with, the first of which is `next`; or a fragment, whose rest is not looked at.
+pub(super) fn behind_extensions(mut next: u8, mut carried: Carried<'_>) -> Result<Inner<'_>, Other> {
+    for depth in 0.. {
+        let body = carried.bytes;
+        let size = match next {
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => {
+                8 + usize::from(*body.get(1).ok_or(Other::CutIp)?) * 8
+            }
+            AUTHENTICATION => 8 + usize::from(*body.get(1).ok_or(Other::CutIp)?) * 4,
+            FRAGMENT => {
+                let &[_, _, high, low, a, b, c, d] = body.first_chunk().ok_or(Other::CutIp)?;
+                let place = u16::from_be_bytes([high, low]);
+                let fragment = Fragment {
+                    id: u32::from_be_bytes([a, b, c, d]),
+                    from: u32::from(place & !7),
+                    has_more: place & 1 != 0,
+                };
+                carried.fragment = fragment.is_part().then_some(fragment);
+                8
+            }
+            _ => break,
+        };
+        if depth == EXTENSIONS_MAX {
+            return Err(Other::TooDeep);
+        }
+        carried.length = carried.length.checked_sub(size as u32).ok_or(Other::BadIp)?;
+        next = body[0];
+        carried.bytes = body.get(size..).ok_or(Other::CutIp)?;
+        if carried.fragment.is_some() {
+            break;
+        }
+    }
     Ok((next, carried))
 }
 

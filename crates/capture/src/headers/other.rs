@@ -36,7 +36,9 @@ pub enum Other {
     WirelessBadFcs,
     /// A radiotap header that can't be.
     WirelessBroken,
-    /// A fragment that is not the first of its packet: it has no ports.
+    /// A fragment of an IP packet that it does not complete.
+    Fragment,
+    /// A fragment behind the first one, of a packet that is not put together: it has no ports.
     LaterFragment,
     /// A link type that is not read.
     Link(u16),
@@ -100,6 +102,7 @@ impl Other {
             Self::WirelessAggregate => "802.11 aggregates (A-MSDU)",
             Self::WirelessBadFcs => "802.11 with a bad checksum",
             Self::WirelessBroken => "radiotap headers that can't be",
+            Self::Fragment => "IP fragments before the last of their packet",
             Self::LaterFragment => "fragments behind the first",
             Self::Link(number) => {
                 return Cow::Owned(match link(number) {

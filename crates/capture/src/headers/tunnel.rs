@@ -1,9 +1,9 @@
 //! IP packets in others: GRE (RFC 2784, 2890, 2637), VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281), MPLS in IP (RFC 4023) and in UDP
 //! (RFC 7510), and IP in IP.
 
-use super::Other;
-use super::ip::{self, Carried, Inner};
+use super::ip::{self, Carried, Fragment, Inner};
 use super::link::{self, Found, Frame, ppp};
+use super::{Fragments, Other};
 
 /// Protocols of IP that hold packets. RFC 2003, RFC 4213, RFC 2473: 4in4, 6in4, 4in6 and 6in6.
 const IPV4_IN_IP: u8 = 4;
@@ -31,19 +31,45 @@ enum Tunnel {
     MplsInUdp,
 }
 
-/// The innermost packet of an IP packet whose frame had `length` bytes.
+/// The innermost packet of an IP packet whose frame had `length` bytes. One that comes in fragments is put together by the first of `fragments`, at the
+/// time that is the second; without these its first fragment stands for it.
 #[inline]
-pub(super) fn innermost(bytes: &[u8], length: u32) -> Result<Inner<'_>, Other> {
-    let (mut protocol, mut carried) = ip::read(bytes, length)?;
-    for _ in 0..NESTED_MAX {
+pub(super) fn innermost<'a>(
+    bytes: &'a [u8],
+    length: u32,
+    mut fragments: Option<(&'a mut Fragments, u64)>,
+) -> Result<Inner<'a>, Other> {
+    let mut depth = 0;
+    let mut inner = ip::read(bytes, length)?;
+    loop {
+        let (protocol, carried) = match inner.1.fragment {
+            None => inner,
+            Some(place) => whole(inner, place, fragments.take())?,
+        };
         let Some(tunnel) = Tunnel::of(protocol, &carried) else { return Ok((protocol, carried)) };
+        if depth == NESTED_MAX {
+            return Err(Other::NestedTunnel);
+        }
+        depth += 1;
         let (bytes, from) = tunnel.body(carried.bytes)?;
-        (protocol, carried) = ip::read(bytes, carried.length.saturating_sub(from as u32))?;
+        inner = ip::read(bytes, carried.length.saturating_sub(from as u32))?;
     }
-    match Tunnel::of(protocol, &carried) {
-        Some(_) => Err(Other::NestedTunnel),
-        None => Ok((protocol, carried)),
-    }
+}
+
+/// The packet that a fragment completes. The first one of a UDP datagram tells all of it, since the length is in its header.
+#[cold]
+fn whole<'a>(
+    (protocol, carried): Inner<'a>,
+    place: Fragment,
+    fragments: Option<(&'a mut Fragments, u64)>,
+) -> Result<Inner<'a>, Other> {
+    let is_datagram = protocol == ip::UDP && place.from == 0 && Tunnel::of(protocol, &carried).is_none();
+    let carried = match fragments.filter(|_| !is_datagram) {
+        Some((fragments, now_ns)) => fragments.join(protocol, &carried, place, now_ns)?,
+        None if place.from > 0 => return Err(Other::LaterFragment),
+        None => Carried { fragment: None, ..carried },
+    };
+    if carried.is_v6 { ip::behind_extensions(protocol, carried) } else { Ok((protocol, carried)) }
 }
 
 impl Tunnel {

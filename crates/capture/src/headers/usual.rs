@@ -13,7 +13,7 @@ const TCP: usize = IP + ip::IPV4_HEADER;
 const OPTIONS: usize = TCP + HEADER;
 const HEADERS: usize = OPTIONS + STAMPS;
 const IPV4_WITHOUT_OPTIONS: u32 = (TYPE_IPV4 as u32) << 16 | 0x45_00;
-const FIRST_OF_PROTOCOL: u32 = (ip::FRAGMENT_OFFSET as u32) << 16 | 0xff;
+const WHOLE_OF_PROTOCOL: u32 = ((ip::MORE_FRAGMENTS | ip::FRAGMENT_OFFSET) as u32) << 16 | 0xff;
 
 /// Writes the segment of `packet` to `to`; `false` where the packet is no such one.
 #[inline(always)]
@@ -23,7 +23,7 @@ pub(super) fn read(packet: &Packet<'_>, to: &mut Segment) -> bool {
     let four = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     // The type, then version, length and type of service of IP; its fragment offset, then time to live and protocol.
     let is_ip = packet.link.0 == ETHERNET && four(IP - 2) & !0xff == IPV4_WITHOUT_OPTIONS;
-    let is_tcp = four(IP + 6) & FIRST_OF_PROTOCOL == u32::from(ip::TCP);
+    let is_tcp = four(IP + 6) & WHOLE_OF_PROTOCOL == u32::from(ip::TCP);
     if !is_ip || !is_tcp {
         return false;
     }
@@ -46,6 +46,7 @@ pub(super) fn read(packet: &Packet<'_>, to: &mut Segment) -> bool {
         ecn: bytes[IP + 1] & 3,
         hops: bytes[IP + 8],
         dont_fragment: bytes[IP + 6] & ip::DONT_FRAGMENT != 0,
+        fragment: None,
         length: length - ip::IPV4_HEADER as u32,
         bytes: &bytes[TCP..],
     };
@@ -109,7 +110,7 @@ mod tests {
             let packet = Packet::new(5, LinkType(link), 1514, &bytes[..captured]);
             let (mut usual, mut general) = (full(), full());
             if read(&packet, &mut usual) {
-                prop_assert!(matches!(read_any(packet.link, 1514, packet.bytes, &mut general), Ok(None)));
+                prop_assert!(matches!(read_any(packet.link, 1514, packet.bytes, None, &mut general), Ok(None)));
                 prop_assert_eq!(usual, general);
             }
         }

@@ -55,7 +55,12 @@ impl CaptureClock {
     }
 
     /// The same of a packet that `interface` saw.
+    #[inline(always)]
     pub(super) fn time_at_ns(&mut self, interface: u32, time_ns: u64) -> u64 {
+        if interface == 0 { self.time_ns(time_ns) } else { self.time_at_other_ns(interface, time_ns) }
+    }
+
+    fn time_at_other_ns(&mut self, interface: u32, time_ns: u64) -> u64 {
         let interface = (interface as usize).min(INTERFACES - 1);
         if interface > self.others_ns.len() {
             self.others_ns.resize(interface, 0);

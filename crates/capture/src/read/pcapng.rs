@@ -7,7 +7,7 @@ mod interface;
 mod options;
 
 use super::order::Order;
-use super::{Found, PACKET_LIMIT, Problem, ReadError, Source};
+use super::{Found, LinkType, PACKET_LIMIT, Packet, Problem, ReadError, Source};
 use interface::{INTERFACES_MAX, Interface};
 use options::{Options, Sink};
 use std::io::Read;
@@ -22,6 +22,8 @@ const ENHANCED_PACKET: u32 = 6;
 /// Type and length before a block's body, length behind it.
 const HEAD: usize = 8;
 const FRAME: u32 = 12;
+/// What stands before the bytes of an enhanced packet block.
+const PACKET_HEAD: usize = 28;
 const MAGIC: u32 = 0x1a2b_3c4d;
 /// Blocks without packets that are looked into; a longer one can't be what it says.
 const DESCRIPTION_LIMIT: u32 = 1 << 20;
@@ -35,6 +37,17 @@ pub(super) struct Pcapng {
     interfaces_before: u32,
 }
 
+/// An enhanced packet block, all of which the buffer has: what nearly every block of a capture is.
+pub(super) struct UsualPacket {
+    time_ns: u64,
+    interface: u32,
+    link: LinkType,
+    captured: usize,
+    original: u32,
+    /// Of the block.
+    length: usize,
+}
+
 /// A block, in the buffer from its type to its second length.
 struct Block {
     offset: u64,
@@ -45,6 +58,31 @@ struct Block {
 impl Pcapng {
     pub(super) const fn new() -> Self {
         Self { order: Order::LITTLE, interfaces: Vec::new(), interfaces_before: 0 }
+    }
+
+    /// The next block, where it is an enhanced packet block in little endian that `available` has; the general way gets every other one, and says
+    /// what is wrong with it.
+    #[inline(always)]
+    pub(super) fn usual(&self, available: &[u8]) -> Option<UsualPacket> {
+        let head = available.first_chunk::<PACKET_HEAD>()?;
+        let field = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (index, length, captured) = (field(8), field(4) as usize, field(20) as usize);
+        let body = available.get(..length)?.get(PACKET_HEAD..)?;
+        let (body, last) = body.split_last_chunk::<4>()?;
+        let is_usual = field(0) == ENHANCED_PACKET && !self.order.is_big_endian;
+        let fits = length % 4 == 0 && length <= PACKET_BLOCK_LIMIT as usize && captured <= body.len();
+        if !is_usual || !fits || u32::from_le_bytes(*last) as usize != length {
+            return None;
+        }
+        let interface = self.interfaces.get(index as usize)?;
+        Some(UsualPacket {
+            time_ns: interface.time_ns(field(12), field(16)),
+            interface: self.interfaces_before + index,
+            link: interface.link(),
+            captured,
+            original: field(24),
+            length,
+        })
     }
 
     #[inline]
@@ -210,7 +248,7 @@ impl Pcapng {
         let bytes = source.available();
         let field = |at: usize| self.order.u32_at(bytes, at);
         let (index, high, low, captured, original) = (field(8), field(12), field(16), field(20), field(24));
-        self.packet(block, source, &Fields { index, high, low, captured, original, from: 28 })
+        self.packet(block, source, &Fields { index, high, low, captured, original, from: PACKET_HEAD })
     }
 
     /// Appendix A of the draft: as an enhanced one, its interface in 16 bits, its drops behind it.
@@ -219,7 +257,7 @@ impl Pcapng {
         let index = u32::from(self.order.u16_at(bytes, 8));
         let field = |at: usize| self.order.u32_at(bytes, at);
         let (high, low, captured, original) = (field(12), field(16), field(20), field(24));
-        self.packet(block, source, &Fields { index, high, low, captured, original, from: 28 })
+        self.packet(block, source, &Fields { index, high, low, captured, original, from: PACKET_HEAD })
     }
 
     /// 4.4: no time, no options, the first interface; its bytes end with its interface's snap length or with the block.
@@ -255,6 +293,30 @@ impl Pcapng {
             options: source.range(options, block.length - 4),
             is_big_endian: self.order.is_big_endian,
         })
+    }
+}
+
+impl UsualPacket {
+    /// The packet number `number`; consumes its block, which is the next one.
+    #[inline(always)]
+    pub(super) fn packet<'s, R>(self, number: u64, source: &'s mut Source<'_, R>) -> Packet<'s> {
+        let offset = source.offset();
+        let block = source.take_record(self.length);
+        let end = PACKET_HEAD + self.captured;
+        let options = end.next_multiple_of(4).min(self.length - 4);
+        Packet {
+            number,
+            offset,
+            time_ns: self.time_ns,
+            steady_ns: self.time_ns,
+            stretch: 0,
+            interface: self.interface,
+            link: self.link,
+            original_length: self.original.max(self.captured as u32),
+            bytes: &block[PACKET_HEAD..end],
+            options: &block[options..self.length - 4],
+            is_big_endian: false,
+        }
     }
 }
 

@@ -95,22 +95,27 @@ impl Conversation {
     }
 
     /// A segment passed; `connection` is in the state after it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn see(&mut self, connection: &Connection, event: &Event) {
-        let peer = event.side.other();
-        self.speakers[peer as usize].watch_window(connection, event);
-        self.speakers[peer as usize].watch_small(connection, event);
-        if self.speakers[peer as usize].is_out {
+        let peer = &mut self.speakers[event.side.other() as usize];
+        if peer.last_ns.is_some() {
+            peer.watch_window(connection, event);
+            peer.watch_small(connection, event);
+        }
+        if peer.is_out {
             self.answered(connection, event);
         }
-        match event.kind {
-            Kind::New | Kind::OutOfOrder if event.payload > 0 => self.spoke(connection, event),
-            kind if kind.is_retransmit() && event.payload > 0 => self.repeated(connection, event),
-            _ => {}
+        if event.payload > 0 {
+            match event.kind {
+                Kind::New | Kind::OutOfOrder => self.spoke(connection, event),
+                kind if kind.is_retransmit() => self.repeated(connection, event),
+                _ => {}
+            }
         }
     }
 
     /// The other end of what is outstanding sent something: perhaps an ACK of all of it.
+    #[inline]
     fn answered(&mut self, connection: &Connection, event: &Event) {
         let peer = event.side.other();
         let half = connection.half(peer);
@@ -142,6 +147,7 @@ impl Conversation {
     }
 
     /// New payload.
+    #[inline]
     fn spoke(&mut self, connection: &Connection, event: &Event) {
         let (side, peer, now) = (event.side, event.side.other(), event.time_ns);
         let begun_ns = *self.begun_ns.get_or_insert(now);
@@ -152,7 +158,9 @@ impl Conversation {
         }
         let own = &mut self.speakers[side as usize];
         let is_in_order = event.kind == Kind::New && !event.fills_hole;
-        own.pauses = if is_in_order { own.pauses } else { 0 };
+        if !is_in_order {
+            own.pauses = 0;
+        }
         if own.is_held(connection, event) {
             own.end_piece(connection);
             own.waits.add(Waiting::Nagle, now.saturating_sub(own.last_ns.unwrap_or(now)) / 1_000);
@@ -232,7 +240,7 @@ impl Speaker {
     /// The other side advertises a window. While a hole is open, what waits for its filling is not the receiver's.
     #[inline]
     fn watch_window(&mut self, connection: &Connection, event: &Event) {
-        if event.flags.has(Flags::RST) || self.last_ns.is_none() {
+        if event.flags.has(Flags::RST) {
             return;
         }
         let own = connection.half(event.side.other());
@@ -260,16 +268,17 @@ impl Speaker {
 
     /// It speaks, of what was written before: less than a segment that waited until the last one of that kind was acknowledged (RFC 896,
     /// `tcp_minshall_check()`).
+    #[inline]
     fn is_held(&self, connection: &Connection, event: &Event) -> bool {
+        let mss = connection.half(event.side).mss_bytes();
+        if event.payload >= mss || !self.is_unfinished || !event.flags.has(Flags::PSH) {
+            return false;
+        }
         let (None, Some(last_ns)) = (self.small_to, self.last_ns) else { return false };
         let acked_ns = self.small_acked_ns;
         let own_ns = to_end_ns(connection, event.side);
         let after_ack_ns = event.time_ns.saturating_sub(acked_ns);
-        let mss = connection.half(event.side).mss_bytes();
-        self.is_unfinished
-            && event.flags.has(Flags::PSH)
-            && event.payload < mss
-            && event.time_ns.saturating_sub(last_ns) > RELEASED_NS
+        event.time_ns.saturating_sub(last_ns) > RELEASED_NS
             && acked_ns.saturating_add(own_ns) > last_ns
             && is_round_trip(after_ack_ns, own_ns)
             && after_ack_ns <= own_ns.saturating_add(RELEASED_NS)
@@ -303,6 +312,10 @@ impl Speaker {
             }
             None => {
                 let after_ack_ns = now.saturating_sub(self.acked_ns.max(from_ns));
+                // Of bulk data near the receiver: sooner than any answer to that ACK, and than any timer.
+                if !self.is_ack_late && after_ack_ns < own_ns.min(TIMER_LEAST_NS) {
+                    return;
+                }
                 let is_released =
                     is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(RELEASED_NS);
                 if self.is_ack_late && is_released {
@@ -395,17 +408,19 @@ fn has_timed_out(now: u64, since_ns: u64, half: &Half) -> bool {
 }
 
 /// Whether `ns` are a round trip of `round_trip_ns`, but for the part by which that may vary.
+#[inline]
 fn is_round_trip(ns: u64, round_trip_ns: u64) -> bool {
     ns.saturating_mul(ROUND_TRIP_PARTS) >= round_trip_ns.saturating_mul(ROUND_TRIP_PARTS - 1)
 }
 
 /// The least time from the capture point to an end and back; 0 where it is not known.
+#[inline]
 fn to_end_ns(connection: &Connection, end: Side) -> u64 {
-    connection.answers_us()[end as usize].map_or(0, |us| u64::from(us) * 1_000)
+    connection.answer_us(end).map_or(0, |us| u64::from(us) * 1_000)
 }
 
 /// The least round trip between both ends, likewise; that to one end where the other's is not known.
 #[inline]
 fn full_ns(connection: &Connection) -> u64 {
-    connection.answers_us().into_iter().flatten().map(|us| u64::from(us) * 1_000).sum()
+    to_end_ns(connection, Side::A) + to_end_ns(connection, Side::B)
 }

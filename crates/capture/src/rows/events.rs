@@ -52,15 +52,25 @@ pub(super) struct Events {
 
 impl Events {
     /// A segment passed; `connection` is in the state after it, and `was_out` of each side's data before it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn see(&mut self, connection: &Connection, event: &Event, was_out: [bool; 2]) {
-        let (now, side) = (event.time_ns, event.side);
+        let now = event.time_ns;
         let quiet_ns = now.saturating_sub(self.last_ns);
         if quiet_ns >= IDLE_NS && self.last_ns > 0 {
             self.ended_quiet(connection, now, was_out);
         }
         self.last_ns = now;
         let is_reset = event.flags.has(Flags::RST);
+        let is_timeout = event.kind == Kind::RtoRetransmit;
+        if event.is_ce || is_timeout || is_reset || event.window_bytes == Some(0) {
+            self.take_event(event, is_reset);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_event(&mut self, event: &Event, is_reset: bool) {
+        let (now, side) = (event.time_ns, event.side);
         if event.is_ce {
             self.happened(side, EventKind::CeMarks, now);
         }

@@ -4,28 +4,35 @@ use super::Followed;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Followings {
     places: HashMap<u64, u32, FixedState>,
     all: Vec<Followed>,
-    /// Number and place of the last one that was found.
-    last: Option<(u64, u32)>,
+    /// Number and place of the last one that was found; [`NONE`] before.
+    last: (u64, u32),
+}
+
+/// The number and place of no connection: so many are never numbered.
+const NONE: (u64, u32) = (u64::MAX, 0);
+
+impl Default for Followings {
+    fn default() -> Self {
+        Self { places: HashMap::default(), all: Vec::new(), last: NONE }
+    }
 }
 
 impl Followings {
     /// Where the connection number `id` is.
     #[inline]
     pub(super) fn find(&mut self, id: u64) -> Option<u32> {
-        match self.last {
-            Some((last, at)) if last == id => Some(at),
-            _ => self.search(id),
-        }
+        let (last, at) = self.last;
+        if last == id { Some(at) } else { self.search(id) }
     }
 
     #[inline(never)]
     fn search(&mut self, id: u64) -> Option<u32> {
         let at = *self.places.get(&id)?;
-        self.last = Some((id, at));
+        self.last = (id, at);
         Some(at)
     }
 
@@ -39,7 +46,7 @@ impl Followings {
     pub(super) fn insert(&mut self, one: Followed) -> &mut Followed {
         let at = self.all.len() as u32;
         self.places.insert(one.id, at);
-        self.last = Some((one.id, at));
+        self.last = (one.id, at);
         self.all.push(one);
         self.at(at)
     }
@@ -47,7 +54,7 @@ impl Followings {
     /// It goes, and the last one takes its place.
     pub(super) fn remove(&mut self, id: u64) -> Option<Followed> {
         let at = self.places.remove(&id)?;
-        self.last = None;
+        self.last = NONE;
         let one = self.all.swap_remove(at as usize);
         if let Some(moved) = self.all.get(at as usize) {
             self.places.insert(moved.id, at);

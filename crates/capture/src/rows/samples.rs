@@ -45,10 +45,11 @@ impl Clocking {
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
         let bytes = u64::from(event.payload);
         *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
-        let silent_us = event.time_ns.saturating_sub(self.last_data_ns) / 1_000;
-        let is_burst =
-            connection.full_rtt_us().is_some_and(|rtt_us| rtt_us > 0 && 2 * silent_us >= u64::from(rtt_us));
-        self.bursts = self.bursts.saturating_add(u16::from(is_burst && self.last_data_ns > 0));
+        let silent_ns = event.time_ns.saturating_sub(self.last_data_ns);
+        let is_burst = |rtt_us: u32| rtt_us > 0 && silent_ns >= u64::from(rtt_us.div_ceil(2)) * 1_000;
+        if self.last_data_ns > 0 && connection.full_rtt_us().is_some_and(is_burst) {
+            self.bursts = self.bursts.saturating_add(1);
+        }
         self.last_data_ns = event.time_ns;
         if event.flags.has(Flags::PSH) {
             self.pushed(event, connection);

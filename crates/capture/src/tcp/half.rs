@@ -111,7 +111,7 @@ impl Half {
     }
 
     /// Counts what every segment has.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count(&mut self, segment: &Segment) {
         self.packets += 1;
         self.payload_bytes += u64::from(segment.payload);
@@ -258,7 +258,7 @@ impl Half {
     }
 
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
-    #[inline]
+    #[inline(always)]
     pub(super) fn stamp(&mut self, now: u64, tsval: u32) {
         let is_first = tsval as u16 != self.last_stamp && tsval != self.stamp;
         self.last_stamp = tsval as u16;
@@ -268,14 +268,19 @@ impl Half {
     }
 
     /// A segment of the other side echoes `tsecr`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn echoed(&mut self, now: u64, tsecr: u32) {
         if self.waits_for_echo && tsecr.wrapping_sub(self.stamp).cast_signed() >= 0 {
-            self.waits_for_echo = false;
-            // Packets that were written out of order tell no time.
-            if let Some(ns) = now.checked_sub(self.stamp_ns) {
-                self.answered((ns / 1000).min(u64::from(u32::MAX)) as u32);
-            }
+            self.end_echo(now);
+        }
+    }
+
+    /// The echo came.
+    fn end_echo(&mut self, now: u64) {
+        self.waits_for_echo = false;
+        // Packets that were written out of order tell no time.
+        if let Some(ns) = now.checked_sub(self.stamp_ns) {
+            self.answered((ns / 1000).min(u64::from(u32::MAX)) as u32);
         }
     }
 

@@ -49,6 +49,17 @@ impl Sent {
         self.from + self.length as u64
     }
 
+    /// Both parts of it, cut at `at`, which is inside of it.
+    fn cut(mut self, at: u64, mss: u32) -> (Self, Self) {
+        let mut right = self;
+        (right.length, right.from) = ((self.to() - at) as u32, at);
+        self.length -= right.length;
+        for part in [&mut self, &mut right] {
+            part.segments = part.length.div_ceil(mss).min(SEGMENTS_MAX) as u16;
+        }
+        (self, right)
+    }
+
     /// What of it is in flight: neither SACKed, nor lost and not sent again.
     const fn in_flight_bytes(&self) -> u64 {
         let is_out = !self.is(SACKED | LOST) || self.is(RESENT);
@@ -266,16 +277,20 @@ impl Scoreboard {
     pub(super) fn acknowledge(&mut self, to: u64, now: u64, mss: u32) -> Delivered {
         let mut delivered = Delivered::default();
         self.acknowledge_unmarked(to, now, &mut delivered);
-        while let Some(&sent) = self.queue.first() {
-            if sent.to() > to {
-                if sent.from >= to {
-                    break;
-                }
-                self.split(0, to, mss);
-                continue;
+        while let Some(&first) = self.queue.first() {
+            if first.from >= to {
+                break;
             }
-            self.queue.drop_first();
-            self.uncount(&sent);
+            self.uncount(&first);
+            let sent = if first.to() <= to {
+                self.queue.drop_first();
+                first
+            } else {
+                let (left, right) = first.cut(to, mss);
+                self.count(&right);
+                self.queue[0] = right;
+                left
+            };
             if sent.was_resent() {
                 let resent = Resent { sent_ns: sent.sent_ns, tsval: sent.tsval };
                 delivered.resent = if sent.is_untimed() { None } else { Some(resent) };
@@ -520,14 +535,9 @@ impl Scoreboard {
         if self.queue.len() >= ENTRIES_MAX && index > 0 {
             return false;
         }
-        let mut left = self.queue[index];
-        let mut right = left;
-        self.uncount(&left);
-        right.length = (left.to() - at) as u32;
-        right.from = at;
-        left.length -= right.length;
-        left.segments = left.length.div_ceil(mss).min(SEGMENTS_MAX) as u16;
-        right.segments = right.length.div_ceil(mss).min(SEGMENTS_MAX) as u16;
+        let whole = self.queue[index];
+        let (left, right) = whole.cut(at, mss);
+        self.uncount(&whole);
         self.count(&left);
         self.count(&right);
         self.queue[index] = left;

@@ -7,7 +7,7 @@
 use super::connection::Connection;
 use super::event::Ended;
 use super::key::Key;
-use crate::headers::{Endpoint, Segment};
+use crate::headers::Segment;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -68,13 +68,13 @@ impl Table {
     #[inline]
     pub(super) fn same_again(&self, segment: &Segment) -> Option<(u32, bool)> {
         let (key, at) = self.last.as_ref()?;
-        let is_between =
-            |from: &Endpoint, to: &Endpoint| segment.source.is(from) & segment.destination.is(to);
-        if is_between(&key.low, &key.high) {
-            Some((*at, false))
+        let from_high = !segment.source.is(&key.low);
+        let is_same = if from_high {
+            segment.source.is(&key.high) & segment.destination.is(&key.low)
         } else {
-            is_between(&key.high, &key.low).then_some((*at, true))
-        }
+            segment.destination.is(&key.high)
+        };
+        is_same.then_some((*at, from_high))
     }
 
     pub(super) fn find(&mut self, key: &Key) -> Option<u32> {

@@ -7,6 +7,7 @@ mod containers;
 mod damaged;
 mod datagrams;
 mod exchanges;
+mod fragments;
 mod handshakes;
 mod joined;
 mod kinds;

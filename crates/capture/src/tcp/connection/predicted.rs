@@ -11,17 +11,23 @@ use crate::tcp::half::Half;
 use crate::tcp::sender::Ack;
 use crate::tcp::side::Side;
 
+/// What a segment was that is predicted.
+pub(super) enum Predicted {
+    /// Data in order that acknowledge nothing new and change no window.
+    Data,
+    /// An ACK of something new and nothing else; whether it showed something that was sent for nothing.
+    Ack { has_found: bool },
+}
+
 impl Connection {
-    /// Data in order that acknowledge nothing new and change no window, or an ACK of something new and nothing else. Returns whether that
-    /// showed something that was sent for nothing; `None` where the segment is something else: nothing is changed then.
+    /// `None` where the segment is neither: nothing is changed then.
     #[inline(always)]
     pub(super) fn take_predicted(
         &mut self,
         segment: &Segment,
         side: Side,
         event: &mut Event,
-    ) -> Option<bool> {
-        let full_rtt_us = self.full_rtt_us();
+    ) -> Option<Predicted> {
         let (own, peer) = pair(&mut self.halves, side);
         let is_plain = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0 && !segment.options.has_sacks();
         if !is_plain || segment.seq != own.wrap(own.next) {
@@ -29,10 +35,12 @@ impl Connection {
         }
         let news = u64::from(segment.ack.wrapping_sub(peer.wrap(peer.una)));
         if news == 0 {
-            take_data(segment, own, peer, event).then_some(false)
-        } else {
-            take_ack(segment, own, peer, (news, full_rtt_us), event)
+            return take_data(segment, own, peer, event).then_some(Predicted::Data);
         }
+        let full_rtt_us = self.full_rtt_us();
+        let (own, peer) = pair(&mut self.halves, side);
+        let has_found = take_ack(segment, own, peer, (news, full_rtt_us), event)?;
+        Some(Predicted::Ack { has_found })
     }
 }
 
@@ -197,9 +205,9 @@ mod tests {
             let predicted =
                 self.predicts.then(|| self.connection.take_predicted(segment, side, &mut self.event));
             match predicted.flatten() {
-                Some(has_found) => {
+                Some(predicted) => {
                     self.predicted += 1;
-                    if has_found {
+                    if matches!(predicted, Predicted::Ack { has_found: true }) {
                         self.connection.tell_spurious(&mut ());
                     }
                 }

@@ -1,5 +1,6 @@
 //! How one segment moves a connection on: what it acknowledges for the other side, and what it is itself.
 
+use super::predicted::Predicted;
 use super::{Connection, Handshake, pair};
 use crate::headers::{Flags, SACKS_MAX, Segment};
 use crate::tcp::Observer;
@@ -42,12 +43,16 @@ impl Connection {
             self.clock_was_set(segment.stretch);
         }
         event.begin(segment, side);
-        let Some(has_found) = self.take_predicted(segment, side, event) else {
-            return self.take_any(segment, side, event, observer);
-        };
-        observer.segment(self, event);
-        if has_found {
-            self.tell_spurious(observer);
+        match self.take_predicted(segment, side, event) {
+            None => self.take_any(segment, side, event, observer),
+            // By itself, so that what observers ask of other segments is left out here.
+            Some(Predicted::Data) => observer.segment(self, event),
+            Some(Predicted::Ack { has_found }) => {
+                observer.segment(self, event);
+                if has_found {
+                    self.tell_spurious(observer);
+                }
+            }
         }
     }
 

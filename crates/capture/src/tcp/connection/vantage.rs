@@ -1,6 +1,6 @@
 //! Where on the path a connection was captured: how long each end takes to answer tells.
 
-use super::{Connection, Handshake};
+use super::Connection;
 use crate::tcp::side::Side;
 
 /// The nearer end takes no more than this part of the path's RTT.
@@ -42,9 +42,13 @@ impl Connection {
     /// round trips. `None` where that end was never waited for.
     #[inline]
     pub(crate) fn answers_us(&self) -> [Option<u32>; 2] {
-        let Handshake { syn_to_syn_ack_us, syn_ack_to_ack_us } = self.handshake;
-        let [a, b] = &self.halves;
-        [least(syn_ack_to_ack_us, b.answer_us()), least(syn_to_syn_ack_us, a.answer_us())]
+        Side::BOTH.map(|end| self.answer_us(end))
+    }
+
+    /// The same to one end and back. The handshake's is one of the answers to the other end.
+    #[inline]
+    pub(crate) fn answer_us(&self, end: Side) -> Option<u32> {
+        self.half(end.other()).answer_us()
     }
 
     /// The least time from the capture point to both ends and back, of all that were seen.
@@ -71,14 +75,5 @@ impl Connection {
         } else {
             Vantage::Between
         }
-    }
-}
-
-/// The lesser of those that are known.
-#[inline]
-fn least(handshake_us: Option<u32>, later_us: Option<u32>) -> Option<u32> {
-    match (handshake_us, later_us) {
-        (Some(handshake_us), Some(later_us)) => Some(handshake_us.min(later_us)),
-        (handshake_us, later_us) => handshake_us.or(later_us),
     }
 }
