@@ -47,7 +47,7 @@ impl<T: IpPacket> ManagedBottleneck<T> {
         let limit = Limit::resolve(spec.queue, Some(spec.rate), rtt).unwrap_or(Limit::Bytes(u64::MAX));
         Self {
             bucket: TokenBucket::new(spec.rate, spec.burst, Framing::beside(spec.overhead)),
-            discipline: AnyDiscipline::new(aqm, limit, spec.rate, prng),
+            discipline: AnyDiscipline::new(aqm, limit, prng),
             counts: AqmCounts::new(aqm),
             fed_by,
             head: None,

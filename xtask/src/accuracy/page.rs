@@ -2,6 +2,7 @@
 //!
 //! Never: an average without its worst cell.
 
+use super::aqm_page;
 use super::bounds::{RULES, Verdict, gso_verdicts, repair_agrees, retransmits_agree, verdicts};
 use super::golden::{Golden, Series};
 use super::score::{Cause, Score, percentile};
@@ -67,10 +68,11 @@ super-packet whole where it fits the bucket, and here a queue takes segments.
 ";
 
 /// The whole page.
-pub(crate) fn text(scores: &[Score], gso: &[Score]) -> String {
+pub(crate) fn text(scores: &[Score], gso: &[Score], aqm: &[Score]) -> String {
     let mut text = HEAD.to_owned();
     write_verdicts(&mut text, &verdicts(scores));
     write_gso(&mut text, gso);
+    aqm_page::write_section(&mut text, aqm);
     write_groups(&mut text, scores);
     write_secondary(&mut text, scores);
     write_wrong(&mut text, scores);
@@ -119,7 +121,7 @@ fn write_verdicts(text: &mut String, verdicts: &[Verdict]) {
     write_table_of_verdicts(text, verdicts);
 }
 
-fn write_table_of_verdicts(text: &mut String, verdicts: &[Verdict]) {
+pub(super) fn write_table_of_verdicts(text: &mut String, verdicts: &[Verdict]) {
     text.push_str("\n| cells | what | number | measured | bound | holds |\n");
     text.push_str("| --- | --- | --: | --- | --- | --- |\n");
     for Verdict { what, part, cells, measured, bound, holds } in verdicts {
@@ -151,7 +153,7 @@ fn groupings(scores: &[Score]) -> Vec<Grouping<'_>> {
 }
 
 /// Groups by name, sorted by it.
-fn by(scores: &[Score], name: impl Fn(&Score) -> String) -> Vec<(String, Vec<&Score>)> {
+pub(super) fn by(scores: &[Score], name: impl Fn(&Score) -> String) -> Vec<(String, Vec<&Score>)> {
     let mut groups = std::collections::BTreeMap::<String, Vec<&Score>>::new();
     for score in scores {
         groups.entry(name(score)).or_default().push(score);
@@ -189,7 +191,7 @@ fn write_groups(text: &mut String, scores: &[Score]) {
     }
 }
 
-fn write_group(text: &mut String, name: &str, group: &[&Score]) {
+pub(super) fn write_group(text: &mut String, name: &str, group: &[&Score]) {
     let errors = absolute_errors(group);
     let signed: Vec<f64> = group.iter().map(|score| score.error()).collect();
     let columns = [50, 90, 95, 100].map(|rank| percentile(&errors, rank).map_or_else(dash, percent));
@@ -316,7 +318,7 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-fn signed_percent(share: f64) -> String {
+pub(super) fn signed_percent(share: f64) -> String {
     format!("{:+.2} %", share * 100.0)
 }
 
@@ -347,7 +349,7 @@ mod tests {
     fn page(goodput_bps: f64, loss_percent: f64) -> String {
         let golden = golden(2, loss_percent);
         let simulated = Outcome { goodput_bps, ..golden.outcome().clone() };
-        text(&scores(&[(golden, simulated)]), &[])
+        text(&scores(&[(golden, simulated)]), &[], &[])
     }
 
     #[test]
