@@ -13,7 +13,7 @@ mod red;
 mod waiting;
 
 pub use log::AqmCounts;
-pub(crate) use log::AqmLog;
+pub(crate) use log::{AqmLog, AqmState};
 pub(crate) use waiting::Waiting;
 
 use crate::counters::Count;
@@ -39,6 +39,9 @@ pub(crate) trait Discipline<T> {
 
     /// What it holds.
     fn held(&self) -> Count;
+
+    /// How it stands after its last call.
+    fn state(&self) -> AqmState;
 }
 
 /// One of the disciplines.
@@ -91,5 +94,9 @@ impl<T: IpPacket> Discipline<T> for AnyDiscipline<T> {
 
     fn held(&self) -> Count {
         each!(self, queue => queue.held())
+    }
+
+    fn state(&self) -> AqmState {
+        each!(self, queue => queue.state())
     }
 }

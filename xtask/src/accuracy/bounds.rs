@@ -199,9 +199,8 @@ pub(crate) fn aqm_verdicts(scores: &[Score]) -> Vec<Verdict> {
 
 /// Drops within the bound, and marks within it.
 pub(crate) fn signals_agree(score: &Score) -> bool {
-    let agree = |real: f64, simulated: f64| {
-        (simulated - real).abs() <= SIGNALS_OFF_PACKETS.max(real * SIGNALS_OFF)
-    };
+    let agree =
+        |real: f64, simulated: f64| (simulated - real).abs() <= SIGNALS_OFF_PACKETS.max(real * SIGNALS_OFF);
     let (Some(real), Some(simulated)) = (score.real.aqm, score.simulated.aqm) else { return false };
     agree(real.dropped, simulated.dropped) && agree(real.marked, simulated.marked)
 }

@@ -111,11 +111,7 @@ fn host(golden: &Golden) -> HostSpec {
     if golden.aqm.as_ref().is_some_and(|aqm| aqm.ecn) {
         sysctl.insert("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
     }
-    HostSpec {
-        congestion_control: golden.congestion_control.clone(),
-        sysctl,
-        offloads: Offloads::default(),
-    }
+    HostSpec { congestion_control: golden.congestion_control.clone(), sysctl, offloads: Offloads::default() }
 }
 
 fn flow(golden: &Golden) -> FlowSpec {

@@ -52,8 +52,10 @@ fn write(root: &Path) -> Result<ExitCode, String> {
     has_held_out(&scores)?;
     let gso = judge(golden::read(root, &[golden::GSO])?)?;
     let aqm = judge(golden::read(root, &[golden::AQM])?)?;
-    fs::write(root.join(PAGE), page::text(&scores, &gso, &aqm)).map_err(|error| format!("{PAGE}: {error}"))?;
-    let all = verdicts(&scores).into_iter().chain(bounds::gso_verdicts(&gso)).chain(bounds::aqm_verdicts(&aqm));
+    fs::write(root.join(PAGE), page::text(&scores, &gso, &aqm))
+        .map_err(|error| format!("{PAGE}: {error}"))?;
+    let all =
+        verdicts(&scores).into_iter().chain(bounds::gso_verdicts(&gso)).chain(bounds::aqm_verdicts(&aqm));
     let failed: Vec<Verdict> = all.filter(|verdict| !verdict.holds).collect();
     for Verdict { what, part, measured, bound, .. } in &failed {
         eprintln!("{what}, {part}: {measured}; the bound is {bound}");
@@ -172,6 +174,22 @@ mod tests {
         let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
         assert!(verdict.holds && verdict.cells == 100, "{verdicts:#?}");
         println!("{verdicts:#?}");
+    }
+
+    /// Disciplines of the queue against Linux's qdiscs: every cell.
+    #[test]
+    fn the_simulators_disciplines_agree_with_linux() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+        let scores = judge(golden::read(root, &[golden::AQM]).expect("every line is a golden"))
+            .expect("every cell runs");
+        let verdicts = bounds::aqm_verdicts(&scores);
+        assert_eq!(verdicts.len(), 6, "{verdicts:?}");
+        assert!(
+            scores.len() >= 60
+                && scores.iter().filter(|s| s.golden.is_held_out()).count() * 3 >= scores.len()
+        );
+        let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
+        assert!(failed.is_empty(), "{failed:#?}");
     }
 
     #[test]

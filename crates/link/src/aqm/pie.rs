@@ -1,7 +1,7 @@
 //! PIE (RFC 8033; `net/sched/sch_pie.c`), with the sojourn time of packets as the queue's delay, as Linux has it where no rate is estimated.
 
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, UPDATE_MIN, Waiting};
+use super::{AqmLog, AqmState, Discipline, UPDATE_MIN, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -137,6 +137,10 @@ impl<T: IpPacket> Discipline<T> for Pie<T> {
     fn held(&self) -> Count {
         self.queue.held()
     }
+
+    fn state(&self) -> AqmState {
+        AqmState { probability: Some(self.control.probability), ..AqmState::default() }
+    }
 }
 
 /// The controller (`struct pie_vars`).
@@ -229,6 +233,9 @@ fn auto_tuning(probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::AqmCounts;
+    use crate::counters::Counters;
+    use pipefill_core::cell::AqmSpec;
     use pipefill_core::units::Bytes;
 
     fn params() -> PieSpec {
@@ -269,6 +276,22 @@ mod tests {
         control.update(&params(), true);
         let wanted = (2.0 * 0.010 + 20.0 * 0.025) / 16.0 / 2048.0;
         assert!((control.probability - wanted).abs() < 1e-12, "{control:?}");
+    }
+
+    /// Without a delay and without backlog it decays besides; the packet that waits for the link alone is backlog.
+    #[test]
+    fn a_packet_that_waits_for_the_link_is_backlog() {
+        let probability = |leaving: Count| {
+            let mut pie = Pie::<u32>::new(&params(), Limit::Packets(10), Prng::from_state([1, 2, 3, 4]));
+            pie.control.probability = 0.5;
+            let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Pie(params())));
+            let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+            let packet = Packet { gso_id: 0, bytes: 1514, payload: 0 };
+            pie.enqueue(Time::from_nanos(15_000_000), packet, leaving, &mut log);
+            pie.control.probability
+        };
+        let (beside, alone) = (probability(Count::one(1514)), probability(Count::default()));
+        assert!((alone / beside - 63.0 / 64.0).abs() < 1e-12, "{beside}, {alone}");
     }
 
     #[test]

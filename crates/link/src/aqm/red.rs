@@ -5,7 +5,7 @@
 
 use super::pie::first_after;
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, Waiting};
+use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -74,6 +74,12 @@ impl<T> Red<T> {
 
     fn span(&self) -> f64 {
         self.params.max.get().saturating_sub(self.params.min.get()) as f64
+    }
+
+    /// With which a packet is dropped or marked by the average as it stands.
+    fn current_probability(&self) -> f64 {
+        let share = (self.average - self.params.min.get() as f64) / self.span().max(1.0);
+        if share >= 1.0 { 1.0 } else { share.max(0.0) * self.probability }
     }
 
     /// Makes the updates of `red_adaptative_timer()` up to `now`.
@@ -148,6 +154,10 @@ impl<T: IpPacket> Discipline<T> for Red<T> {
     fn held(&self) -> Count {
         self.queue.held()
     }
+
+    fn state(&self) -> AqmState {
+        AqmState { probability: Some(self.current_probability()), ..AqmState::default() }
+    }
 }
 
 /// The largest weight that lets a burst pass (`tc_red_eval_ewma()`; Floyd and Jacobson, 1993, equation 3).
@@ -162,6 +172,9 @@ fn weight(spec: &RedSpec) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::AqmCounts;
+    use crate::counters::Counters;
+    use pipefill_core::cell::AqmSpec;
     use pipefill_core::units::{Bytes, Ratio};
 
     fn spec() -> RedSpec {
@@ -181,6 +194,18 @@ mod tests {
     #[test]
     fn the_weight_is_that_of_tc() {
         assert_eq!(weight(&spec()), 0.5_f64.powi(5));
+    }
+
+    #[test]
+    fn an_empty_queue_does_not_begin_an_idle_time() {
+        let mut red: Red<u32> = Red::new(&spec(), Limit::Packets(1_000), Prng::from_state([1, 2, 3, 4]));
+        red.average = 95_000.0;
+        let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Red(spec())));
+        let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+        assert!(red.dequeue(Time::ZERO, &mut log).is_none());
+        let packet = Packet { gso_id: 0, bytes: 1514, payload: 0 };
+        red.enqueue(Time::from_nanos(60_000_000_000), packet, Count::default(), &mut log);
+        assert_eq!(counters.dropped(DropReason::Aqm).packets, 1, "{}", red.average);
     }
 
     #[test]

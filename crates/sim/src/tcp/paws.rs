@@ -3,8 +3,8 @@
 //!
 //! On a path that reorders, this hits what was overtaken: most of the ACKs, and originals that come behind their own retransmission.
 
-use super::endpoint::Endpoint;
 use super::ack_policy::MAX_QUICK;
+use super::endpoint::Endpoint;
 use super::receiver::Receiver;
 use crate::segment::{Header, Range};
 use pipefill_core::units::Time;
