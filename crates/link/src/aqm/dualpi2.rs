@@ -223,20 +223,20 @@ mod tests {
         }
     }
 
-    /// Of 100,000 packets with `ecn` at a base probability that stays: shares marked and dropped. The queue always holds three frames, and no packet
-    /// waits for as long as the step.
+    /// Of 100,000 packets with `ecn` at a base probability that stays: shares marked and dropped. The queue is never short of
+    /// frames, and no packet waits for as long as the step.
     fn shares(probability: f64, ecn: Ecn) -> (f64, f64) {
         const PACKETS: u32 = 100_000;
-        let mut queue = Dualpi2::new(&params(), Limit::Packets(10), Prng::from_state([1, 2, 3, 4]));
+        let mut queue = Dualpi2::new(&params(), Limit::Packets(100), Prng::from_state([1, 2, 3, 4]));
         queue.control.probability = probability;
         let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Dualpi2(params())));
         let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
         for _ in 0..PACKETS {
-            while queue.held().packets < 4 {
+            while queue.held().packets < 60 {
                 let packet = Packet { gso_id: 0, bytes: 1514, payload: Marked(ecn) };
                 queue.enqueue(Time::ZERO, packet, Count::default(), &mut log);
             }
-            queue.dequeue(Time::ZERO, &mut log).expect("four are held");
+            queue.dequeue(Time::ZERO, &mut log).expect("60 are held");
         }
         let dropped = counters.dropped(DropReason::Aqm).packets as f64;
         let all = f64::from(PACKETS) + dropped;
