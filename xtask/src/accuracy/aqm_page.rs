@@ -24,20 +24,21 @@ const CELL_HEAD: &str = "\
 | --: | --- | --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |
 ";
 
-/// Appends the section.
-pub(super) fn write_section(text: &mut String, scores: &[Score]) {
-    text.push_str(HEAD);
-    write_table_of_verdicts(text, &aqm_verdicts(scores));
+/// The section.
+pub(super) fn section(scores: &[Score]) -> String {
+    let mut text = HEAD.to_owned();
+    write_table_of_verdicts(&mut text, &aqm_verdicts(scores));
     for (title, groups) in
         [("discipline", by(scores, discipline)), ("cc", by(scores, |s| s.golden.congestion_control.clone()))]
     {
         let _ = write!(text, "\n| {title} | cells | median | p90 | p95 | worst | bias |\n");
         text.push_str("| --- | --: | --: | --: | --: | --: | --: |\n");
         for (name, group) in groups {
-            write_group(text, &name, &group);
+            write_group(&mut text, &name, &group);
         }
     }
     let _ = write!(text, "\n{CELL_HEAD}{}", rows(scores));
+    text
 }
 
 /// A row of the table of cells for each score.

@@ -52,7 +52,7 @@ fn write(root: &Path) -> Result<ExitCode, String> {
     has_held_out(&scores)?;
     let gso = judge(golden::read(root, &[golden::GSO])?)?;
     let aqm = judge(golden::read(root, &[golden::AQM])?)?;
-    fs::write(root.join(PAGE), page::text(&scores, &gso, &aqm))
+    fs::write(root.join(PAGE), page::text(&scores, &gso, &aqm_page::section(&aqm)))
         .map_err(|error| format!("{PAGE}: {error}"))?;
     let all =
         verdicts(&scores).into_iter().chain(bounds::gso_verdicts(&gso)).chain(bounds::aqm_verdicts(&aqm));

@@ -2,7 +2,6 @@
 //!
 //! Never: an average without its worst cell.
 
-use super::aqm_page;
 use super::bounds::{RULES, Verdict, gso_verdicts, repair_agrees, retransmits_agree, verdicts};
 use super::golden::{Golden, Series};
 use super::score::{Cause, Score, percentile};
@@ -67,12 +66,12 @@ Most of those further off than 5 %, worst first, have a queue of at most half a 
 super-packet whole where it fits the bucket, and here a queue takes segments.
 ";
 
-/// The whole page.
-pub(crate) fn text(scores: &[Score], gso: &[Score], aqm: &[Score]) -> String {
+/// The whole page; `aqm` is the section on disciplines of the queue.
+pub(crate) fn text(scores: &[Score], gso: &[Score], aqm: &str) -> String {
     let mut text = HEAD.to_owned();
     write_verdicts(&mut text, &verdicts(scores));
     write_gso(&mut text, gso);
-    aqm_page::write_section(&mut text, aqm);
+    text.push_str(aqm);
     write_groups(&mut text, scores);
     write_secondary(&mut text, scores);
     write_wrong(&mut text, scores);
@@ -349,7 +348,7 @@ mod tests {
     fn page(goodput_bps: f64, loss_percent: f64) -> String {
         let golden = golden(2, loss_percent);
         let simulated = Outcome { goodput_bps, ..golden.outcome().clone() };
-        text(&scores(&[(golden, simulated)]), &[], &[])
+        text(&scores(&[(golden, simulated)]), &[], "")
     }
 
     #[test]
