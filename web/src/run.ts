@@ -28,6 +28,7 @@ const CURVES: Record<string, CurveStyle> = {
   sndbuf: { name: "its limit", panel: "send buffer (memory)", colour: "c7", dashed: true, limit: true },
   srtt: { name: "smoothed RTT", panel: "RTT", colour: "c2" },
   backlog: { name: "waiting at the bottleneck", panel: "queue", colour: "c5" },
+  sojourn: { name: "mean wait in the queue", panel: "sojourn time", colour: "c5" },
 };
 /** Panels from above, with the unit of their values. */
 const PANELS: [string, (value: number) => string][] = [
@@ -36,6 +37,7 @@ const PANELS: [string, (value: number) => string][] = [
   ["send buffer (memory)", bytes],
   ["RTT", (us) => time(us * 1000)],
   ["queue", bytes],
+  ["sojourn time", (us) => time(us * 1000)],
 ];
 const KINDS = ["fast", "after a time-out", "probe", "needless", "kind unknown"];
 const GOODPUT = "goodput";

@@ -10,8 +10,8 @@ use pipefill_analysis::findings::fix::Proof;
 use pipefill_analysis::ground::calculator::Calculation;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{
-    CpuSample, DatagramSample, DeliverySample, Manifest, NO_VALUE, PacketSample, PathSample, PingSample,
-    Retransmit, Row, TcpSample, UdpSample,
+    AqmSample, CpuSample, DatagramSample, DeliverySample, Manifest, NO_VALUE, PacketSample, PathSample,
+    PingSample, Retransmit, Row, TcpSample, UdpSample,
 };
 use pipefill_report::explain::{ExplainedCapture, Explanation};
 use pipefill_report::html::data_schema;
@@ -83,6 +83,7 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("retransmits", "a line of retransmits.jsonl.zst", line::<Retransmit>()),
         ("packets", "a line of packets.jsonl.zst", line::<PacketSample>()),
         ("datagrams", "a line of datagrams.jsonl.zst", line::<DatagramSample>()),
+        ("aqm", "a line of aqm.jsonl.zst", line::<AqmSample>()),
     ];
     schemas
         .into_iter()

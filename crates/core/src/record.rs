@@ -15,7 +15,7 @@ mod packets;
 mod sink;
 mod subject;
 
-pub use aqm::{AqmSummary, FlowQueues};
+pub use aqm::{AqmSample, AqmSummary, FlowQueues};
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use datagrams::DatagramSample;
@@ -610,6 +610,7 @@ rows! {
     Retransmit is Retransmit of "retransmits" with Gaps::NONE;
     PacketSample is Packets of "packets" with PACKET_GAPS;
     DatagramSample is Datagrams of "datagrams" with DATAGRAM_GAPS;
+    AqmSample is Aqm of "aqm" with Gaps { numbers: &["sojourn_us", "probability_ppb", "drop_count"], texts: &[] };
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].
@@ -639,6 +640,9 @@ pub struct RunRecord {
     /// `datagrams.jsonl.zst`; not written where no flow of datagrams was counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub datagrams: Vec<DatagramSample>,
+    /// `aqm.jsonl.zst`; not written where no queue has a discipline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aqm: Vec<AqmSample>,
 }
 
 impl RunRecord {
@@ -648,8 +652,12 @@ impl RunRecord {
             rows.iter().cloned().map(R::into_any)
         }
         let tables = all(&self.tcp).chain(all(&self.delivery)).chain(all(&self.udp));
-        let mut rows: Vec<AnyRow> =
-            tables.chain(all(&self.packets)).chain(all(&self.path)).chain(all(&self.cpu)).collect();
+        let mut rows: Vec<AnyRow> = tables
+            .chain(all(&self.packets))
+            .chain(all(&self.aqm))
+            .chain(all(&self.path))
+            .chain(all(&self.cpu))
+            .collect();
         rows.sort_by_key(AnyRow::t_us);
         rows
     }

@@ -19,7 +19,7 @@ use crate::wait::until_ready;
 use nix::poll::PollFlags;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, PathSpec, Payload};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{AqmSummary, DropReason, Lateness, Stall};
+use pipefill_core::record::{AqmSample, AqmSummary, DropReason, Lateness, Stall};
 use pipefill_core::units::{Bytes, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, OneWay, Packet};
 use std::fs;
@@ -58,6 +58,8 @@ pub(crate) struct PathState {
     /// The largest lateness of a release so far.
     pub(crate) latest: Duration,
     pub(crate) backlog: Vec<Backlog>,
+    /// How the queue's discipline stands; `None` where it is drop-tail.
+    pub(crate) aqm: Option<AqmSample>,
     /// Nothing where the forwarder does not count them.
     pub(crate) datagrams: DatagramFlows,
 }
@@ -363,6 +365,7 @@ impl<'a> Flow<'a> {
             counters: self.path.counters(),
             latest: self.latest,
             backlog: self.path.backlog().to_vec(),
+            aqm: self.path.aqm_sample(self.advanced.micros(), self.forwarder.direction),
             datagrams: DatagramFlows::default(),
         };
         self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);

@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, UdpSample,
+    AnyRow, AqmSample, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, UdpSample,
 };
 use pipefill_core::tcp_info;
 use pipefill_core::units::Time;
@@ -142,7 +142,12 @@ impl Telemetry<'_> {
     fn sample_path(&self, direction: Direction, state: &Mutex<PathState>, rows: &Rows) -> Result<(), Closed> {
         let t_us = self.clock.now().micros();
         // Not sent under the lock: the data path waits for it.
-        let Ok(backlogs) = state.lock().map(|state| state.backlog.clone()) else { return Ok(()) };
+        let Ok((backlogs, aqm)) = state.lock().map(|state| (state.backlog.clone(), state.aqm)) else {
+            return Ok(());
+        };
+        if let Some(aqm) = aqm {
+            rows.send(AnyRow::Aqm(AqmSample { t_us, ..aqm }))?;
+        }
         backlogs.iter().try_for_each(|backlog| {
             rows.send(AnyRow::Path(PathSample {
                 t_us,

@@ -13,7 +13,7 @@ mod red;
 mod waiting;
 
 pub use log::AqmCounts;
-pub(crate) use log::AqmLog;
+pub(crate) use log::{AqmLog, AqmState};
 pub(crate) use waiting::Waiting;
 
 use crate::counters::Count;
@@ -22,7 +22,7 @@ use crate::limit::Limit;
 use crate::packet::Packet;
 use pipefill_core::cell::AqmSpec;
 use pipefill_core::prng::Prng;
-use pipefill_core::units::{Rate, Time};
+use pipefill_core::units::Time;
 use std::time::Duration;
 
 /// No controller is updated more often; of an interval of zero there would be no end.
@@ -39,6 +39,9 @@ pub(crate) trait Discipline<T> {
 
     /// What it holds.
     fn held(&self) -> Count;
+
+    /// How it stands after its last call.
+    fn state(&self) -> AqmState;
 }
 
 /// One of the disciplines.
@@ -67,14 +70,14 @@ macro_rules! each {
 }
 
 impl<T: IpPacket> AnyDiscipline<T> {
-    /// The discipline of `spec`, which holds no more than `limit`, in front of a link of `rate`. Its chance comes from `prng`.
-    pub(crate) fn new(spec: &AqmSpec, limit: Limit, rate: Rate, prng: Prng) -> Self {
+    /// The discipline of `spec`, which holds no more than `limit`. Its chance comes from `prng`.
+    pub(crate) fn new(spec: &AqmSpec, limit: Limit, prng: Prng) -> Self {
         match spec {
             AqmSpec::Drophead => Self::Drophead(drophead::Drophead::new(limit)),
             AqmSpec::Codel(codel) => Self::Codel(codel::CodelQueue::new(codel, limit)),
             AqmSpec::FqCodel(fq_codel) => Self::FqCodel(fq_codel::FqCodel::new(fq_codel, limit, prng)),
             AqmSpec::Pie(pie) => Self::Pie(pie::Pie::new(pie, limit, prng)),
-            AqmSpec::Red(red) => Self::Red(red::Red::new(red, limit, rate, prng)),
+            AqmSpec::Red(red) => Self::Red(red::Red::new(red, limit, prng)),
             AqmSpec::Dualpi2(dualpi2) => Self::Dualpi2(dualpi2::Dualpi2::new(dualpi2, limit, prng)),
         }
     }
@@ -91,5 +94,9 @@ impl<T: IpPacket> Discipline<T> for AnyDiscipline<T> {
 
     fn held(&self) -> Count {
         each!(self, queue => queue.held())
+    }
+
+    fn state(&self) -> AqmState {
+        each!(self, queue => queue.state())
     }
 }

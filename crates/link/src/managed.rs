@@ -10,9 +10,9 @@ use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
 use crate::packet::{Packet, Released};
 use crate::token_bucket::TokenBucket;
-use pipefill_core::cell::{AqmSpec, BottleneckSpec, DirectionSpec, Framing};
+use pipefill_core::cell::{AqmSpec, BottleneckSpec, Direction, DirectionSpec, Framing};
 use pipefill_core::prng::Prng;
-use pipefill_core::record::DropReason;
+use pipefill_core::record::{AqmSample, DropReason};
 use pipefill_core::units::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl<T: IpPacket> ManagedBottleneck<T> {
         let limit = Limit::resolve(spec.queue, Some(spec.rate), rtt).unwrap_or(Limit::Bytes(u64::MAX));
         Self {
             bucket: TokenBucket::new(spec.rate, spec.burst, Framing::beside(spec.overhead)),
-            discipline: AnyDiscipline::new(aqm, limit, spec.rate, prng),
+            discipline: AnyDiscipline::new(aqm, limit, prng),
             counts: AqmCounts::new(aqm),
             fed_by,
             head: None,
@@ -109,6 +109,10 @@ impl<T: IpPacket> ManagedBottleneck<T> {
 
     pub(crate) const fn counts(&self) -> &AqmCounts {
         &self.counts
+    }
+
+    pub(crate) fn sample(&self, t_us: u64, direction: Direction, counters: &Counters) -> AqmSample {
+        self.counts.sample(t_us, direction, self.discipline.state(), counters)
     }
 
     /// What left at `now` itself together with the super-packet `gso_id`, and counts as queued (docs/adr/0011, 0045).

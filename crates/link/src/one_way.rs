@@ -9,7 +9,8 @@ use crate::entry::{Entry, Fate};
 use crate::ip_packet::IpPacket;
 use crate::packet::{Packet, Released};
 use crate::stages::Stages;
-use pipefill_core::cell::DirectionSpec;
+use pipefill_core::cell::{Direction, DirectionSpec};
+use pipefill_core::record::AqmSample;
 use pipefill_core::units::{Seed, Time};
 use std::time::Duration;
 
@@ -103,7 +104,13 @@ impl<T: IpPacket> OneWay<T> {
 
     /// What the discipline of the bottleneck's queue counts, where it has one.
     pub fn aqm(&self) -> Option<&AqmCounts> {
-        self.stages.aqm()
+        Some(self.stages.managed()?.counts())
+    }
+
+    /// For records: how the discipline of the bottleneck's queue stands at `t_us`, where it has one. This path is `direction`. As of `now`
+    /// after [`Self::take_due`] returned `None` for it.
+    pub fn aqm_sample(&self, t_us: u64, direction: Direction) -> Option<AqmSample> {
+        Some(self.stages.managed()?.sample(t_us, direction, &self.counters))
     }
 
     fn take_moved(&mut self, now: Time) -> Option<Released<T>> {

@@ -2,7 +2,6 @@
 //!
 //! A part that the scenario does not ask for does not exist. Never: a hand-over at any other instant than the due one.
 
-use crate::aqm::AqmCounts;
 use crate::bottleneck::{Bottleneck, FedBy};
 use crate::counters::{Backlog, Count, Counters};
 use crate::delay::Delay;
@@ -150,10 +149,10 @@ impl<T: IpPacket> Stages<T> {
         }
     }
 
-    /// What the queue's discipline counts, where it has one.
-    pub(crate) fn aqm(&self) -> Option<&AqmCounts> {
+    /// The bottleneck whose queue has a discipline.
+    pub(crate) const fn managed(&self) -> Option<&ManagedBottleneck<T>> {
         match self {
-            Self::Managed(managed) | Self::DelayThenManaged(_, managed) => Some(managed.counts()),
+            Self::Managed(managed) | Self::DelayThenManaged(_, managed) => Some(managed),
             Self::Delay(_) | Self::Bottleneck(_) | Self::DelayThenBottleneck(..) => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::capture::Capture;
 use crate::segment::Segment;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec, Pmtud};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{AqmSummary, Counter};
+use pipefill_core::record::{AqmSample, AqmSummary, Counter};
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, FedBy, OneWay, Packet, Released};
 
@@ -147,6 +147,12 @@ impl Network {
             Direction::Forward => self.forward.backlog(),
             Direction::Reverse => self.reverse.backlog(),
         }
+    }
+
+    /// How the disciplines of both queues stand at `now`.
+    pub(crate) fn aqm_samples(&self, now: Time) -> impl Iterator<Item = AqmSample> {
+        let ways = [(Direction::Forward, &self.forward), (Direction::Reverse, &self.reverse)];
+        ways.into_iter().filter_map(move |(direction, way)| way.aqm_sample(now.micros(), direction))
     }
 
     /// The counters of both directions, named as the lab names them.

@@ -25,7 +25,7 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
             }))?;
         }
     }
-    Ok(())
+    engine.network.aqm_samples(now).try_for_each(|row| sink.take(AnyRow::Aqm(row)))
 }
 
 /// Hands on the retransmits whose episodes have ended since the last call, and the round trips that pings have completed.

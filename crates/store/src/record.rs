@@ -8,8 +8,8 @@ use crate::tables::table_name;
 use crate::{MANIFEST, StoreError, TableReader, decode_manifest, files};
 use pipefill_core::file_name::FileName;
 use pipefill_core::record::{
-    AnyRow, CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample,
-    Retransmit, Row, TcpSample, UdpSample,
+    AnyRow, AqmSample, CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample,
+    PingSample, Retransmit, Row, TcpSample, UdpSample,
 };
 use std::fs::{self, File};
 use std::io::{self, Seek};
@@ -83,6 +83,7 @@ fn whole(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     record.look_through::<Retransmit>(are_listed)?;
     record.look_through::<PacketSample>(are_listed)?;
     record.look_through::<DatagramSample>(are_listed)?;
+    record.look_through::<AqmSample>(are_listed)?;
     for artifact in &record.manifest.artifacts {
         record.artifact(&artifact.name)?;
     }
@@ -137,6 +138,7 @@ impl RecordReader {
         self.add_table::<UdpSample>(&mut rows)?;
         self.add_table::<PacketSample>(&mut rows)?;
         self.add_table::<DatagramSample>(&mut rows)?;
+        self.add_table::<AqmSample>(&mut rows)?;
         self.add_table::<PathSample>(&mut rows)?;
         self.add_table::<CpuSample>(&mut rows)?;
         let directory = self.directory.clone();

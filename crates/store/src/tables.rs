@@ -5,8 +5,8 @@
 use crate::checksum::Hashing;
 use crate::{RecordError, TableWriter};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit, Row,
-    TableSummary, TcpSample, UdpSample,
+    AnyRow, AqmSample, CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample,
+    Retransmit, Row, TableSummary, TcpSample, UdpSample,
 };
 use std::fmt;
 use std::fs::File;
@@ -25,6 +25,7 @@ pub(super) struct Tables {
     retransmits: Table<Retransmit>,
     packets: Table<PacketSample>,
     datagrams: Table<DatagramSample>,
+    aqm: Table<AqmSample>,
 }
 
 impl Tables {
@@ -40,6 +41,7 @@ impl Tables {
             retransmits: Table::new(directory),
             packets: Table::new(directory),
             datagrams: Table::new(directory),
+            aqm: Table::new(directory),
         }
     }
 
@@ -58,6 +60,7 @@ impl Tables {
             self.retransmits.finish()?,
             self.packets.finish()?,
             self.datagrams.finish()?,
+            self.aqm.finish()?,
         ];
         Ok(tables.into_iter().flatten().collect())
     }
@@ -77,6 +80,7 @@ impl Tables {
             AnyRow::Retransmit(row) => self.retransmits.push(&row),
             AnyRow::Packets(row) => self.packets.push(&row),
             AnyRow::Datagrams(row) => self.datagrams.push(&row),
+            AnyRow::Aqm(row) => self.aqm.push(&row),
         }
     }
 }

@@ -177,6 +177,7 @@ pub fn record(run: Run, streams: &[Steady]) -> RunRecord {
         retransmits: Vec::new(),
         packets: Vec::new(),
         datagrams: Vec::new(),
+        aqm: Vec::new(),
     };
     for (number, steady) in (0_u32..).zip(streams) {
         let flow = &spec.flows[steady.flow as usize];

@@ -116,6 +116,44 @@ const GSO: Goodput = Goodput {
     upper: (95, Bound { tuned: 0.08, held_out: 0.06 }),
 };
 
+/// Behind a discipline of the queue.
+const AQM: Goodput = Goodput {
+    what: "goodput",
+    causes: &[Cause::Nothing, Cause::Queue],
+    median: Bound { tuned: 0.02, held_out: 0.02 },
+    upper: (95, Bound { tuned: 0.10, held_out: 0.10 }),
+};
+
+/// Share by which drops and marks may differ …
+const SIGNALS_OFF: f64 = 0.10;
+/// … and packets, where that is more.
+const SIGNALS_OFF_PACKETS: f64 = 2.0;
+/// Share by which the 95th percentile of the sojourn time may differ …
+const SOJOURN_OFF: f64 = 0.15;
+/// … and microseconds, where that is more: a queue that is empty nearly always.
+const SOJOURN_OFF_US: f64 = 100.0;
+
+const AQM_AGREEMENTS: [Agreement; 3] = [
+    Agreement {
+        what: "drops and marks together",
+        applies: |score| score.real.aqm.is_some(),
+        agrees: signals_agree,
+        least: Bound { tuned: 0.8, held_out: 0.8 },
+    },
+    Agreement {
+        what: "drops and marks, each",
+        applies: |score| score.real.aqm.is_some(),
+        agrees: drops_and_marks_agree,
+        least: Bound { tuned: 0.7, held_out: 0.8 },
+    },
+    Agreement {
+        what: "95th percentile of the sojourn time",
+        applies: |score| score.real.aqm.is_some(),
+        agrees: sojourns_agree,
+        least: Bound { tuned: 0.8, held_out: 0.8 },
+    },
+];
+
 const AGREEMENTS: [Agreement; 3] = [
     Agreement {
         what: "retransmits, lossy cells",
@@ -152,6 +190,40 @@ pub(crate) fn verdicts(scores: &[Score]) -> Vec<Verdict> {
 pub(crate) fn gso_verdicts(scores: &[Score]) -> Vec<Verdict> {
     let of = |part| scores.iter().filter(move |score| Part::of(&score.golden) == part).collect::<Vec<_>>();
     Part::ALL.into_iter().filter_map(|part| GSO.judge(part, &of(part))).collect()
+}
+
+/// The bounds of disciplines of the queue, on the cells looked at and on the held-out ones.
+pub(crate) fn aqm_verdicts(scores: &[Score]) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for part in Part::ALL {
+        let cells: Vec<&Score> = scores.iter().filter(|score| Part::of(&score.golden) == part).collect();
+        verdicts.extend(AQM.judge(part, &cells));
+        verdicts.extend(AQM_AGREEMENTS.iter().filter_map(|bound| bound.judge(part, &cells)));
+    }
+    verdicts
+}
+
+/// The sum of drops and marks within the bound.
+pub(crate) fn signals_agree(score: &Score) -> bool {
+    let (Some(real), Some(simulated)) = (score.real.aqm, score.simulated.aqm) else { return false };
+    packets_agree(real.dropped + real.marked, simulated.dropped + simulated.marked)
+}
+
+/// Drops within the bound, and marks within it.
+fn drops_and_marks_agree(score: &Score) -> bool {
+    let (Some(real), Some(simulated)) = (score.real.aqm, score.simulated.aqm) else { return false };
+    packets_agree(real.dropped, simulated.dropped) && packets_agree(real.marked, simulated.marked)
+}
+
+fn packets_agree(real: f64, simulated: f64) -> bool {
+    (simulated - real).abs() <= SIGNALS_OFF_PACKETS.max(real * SIGNALS_OFF)
+}
+
+/// The 95th percentile of the sojourn time within its bound.
+pub(crate) fn sojourns_agree(score: &Score) -> bool {
+    let (Some(real), Some(simulated)) = (score.real.aqm, score.simulated.aqm) else { return false };
+    let off = (simulated.sojourn_us_p95 - real.sojourn_us_p95).abs();
+    off <= SOJOURN_OFF_US.max(real.sojourn_us_p95 * SOJOURN_OFF)
 }
 
 /// Within the factor; or few on Linux, and few apart.

@@ -2,14 +2,16 @@
 //!
 //! Never: a setting that the oracle's script (`cell.sh`) did not make.
 
-use super::golden::Golden;
+use super::golden::{AqmCell, Golden};
 use pipefill_core::cell::{
     Application, BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution,
     JitterSpec, LossSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run, cell_id};
+use pipefill_core::scenario::Scenario;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// `tg -w`: what the oracle's sender writes at once.
@@ -53,6 +55,9 @@ fn spec(golden: &Golden) -> CellSpec {
 }
 
 fn forward(golden: &Golden) -> DirectionSpec {
+    if let Some(aqm) = &golden.aqm {
+        return managed(golden, aqm);
+    }
     DirectionSpec {
         loss: match golden.loss_percent {
             0.0 => LossSpec::None,
@@ -66,6 +71,20 @@ fn forward(golden: &Golden) -> DirectionSpec {
         }),
         ..direction(golden)
     }
+}
+
+/// As a scenario of the same words has it, with the oracle's bucket.
+fn managed(golden: &Golden, aqm: &AqmCell) -> DirectionSpec {
+    let AqmCell { text, ecn, queue, .. } = aqm;
+    let scenario = format!(
+        "name = \"accuracy\"\n[path]\nrate = \"{}bit\"\nburst = \"{}B\"\nqueue = \"{queue}\"\naqm = \"{text}\"\necn = {ecn}\n\
+         [[flow]]\n",
+        golden.rate_bps, golden.tbf_burst_bytes
+    );
+    let scenario = Scenario::parse(&scenario, "aqm.toml")
+        .unwrap_or_else(|error| panic!("cell {}: {error}", golden.cell));
+    let DirectionSpec { bottleneck, aqm, .. } = scenario.plan().cells[0].spec.path.forward.clone();
+    DirectionSpec { bottleneck, aqm, ..direction(golden) }
 }
 
 /// netem with half of the round trip, as in the oracle on both sides.
@@ -85,15 +104,14 @@ fn direction(golden: &Golden) -> DirectionSpec {
 
 fn host(golden: &Golden) -> HostSpec {
     let triple = |[least, default, most]: [u64; 3]| format!("{least} {default} {most}");
-    let sysctl = [
+    let mut sysctl = BTreeMap::from([
         ("net.ipv4.tcp_rmem".to_owned(), triple(golden.tcp_rmem)),
         ("net.ipv4.tcp_wmem".to_owned(), triple(golden.tcp_wmem)),
-    ];
-    HostSpec {
-        congestion_control: golden.congestion_control.clone(),
-        sysctl: sysctl.into(),
-        offloads: Offloads::default(),
+    ]);
+    if golden.aqm.as_ref().is_some_and(|aqm| aqm.ecn) {
+        sysctl.insert("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
     }
+    HostSpec { congestion_control: golden.congestion_control.clone(), sysctl, offloads: Offloads::default() }
 }
 
 fn flow(golden: &Golden) -> FlowSpec {

@@ -18,6 +18,8 @@ pub(crate) const HELD_OUT: &str = "held-out.jsonl";
 pub(crate) const HELD_OUT_NO_LOSS: &str = "held-out-no-loss.jsonl";
 /// Hosts with GSO on, as they are by default: no random loss.
 pub(crate) const GSO: &str = "gso.jsonl";
+/// Disciplines of the queue, with and without ECN.
+pub(crate) const AQM: &str = "aqm.jsonl";
 /// Cells from here on were drawn after the last change to the simulator's TCP: those without random loss …
 pub(crate) const FIRST_HELD_OUT: u32 = 5000;
 /// … and those with it, which no change was made for since.
@@ -36,9 +38,14 @@ pub(crate) struct Golden {
     #[serde(default)]
     pub(crate) jitter_ms: f64,
     pub(crate) congestion_control: String,
-    /// `tbf limit`.
+    /// `tbf limit`; 0 where the queue has a discipline.
+    #[serde(default)]
     pub(crate) queue_bytes: u64,
+    /// The discipline of the queue, where it has one.
+    #[serde(default)]
+    pub(crate) aqm: Option<AqmCell>,
     /// Name of the pair of buffers.
+    #[serde(default)]
     pub(crate) buffers: String,
     pub(crate) tcp_rmem: [u64; 3],
     pub(crate) tcp_wmem: [u64; 3],
@@ -58,6 +65,19 @@ pub(crate) struct Golden {
     series: Option<Series>,
 }
 
+/// The discipline of a cell's queue. Delays are at the hosts then, tbf and discipline in a router between them.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct AqmCell {
+    /// In the words of a scenario: `codel`, `red min=12500B …`.
+    pub(crate) text: String,
+    /// Whether it marks, and both hosts ask for ECN.
+    pub(crate) ecn: bool,
+    /// Its limit, as a scenario has it.
+    pub(crate) queue: String,
+    /// The SYN leaves so long after a tick of the millisecond clock.
+    pub(crate) phase_ns: u64,
+}
+
 /// What a run came to, real or simulated.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Outcome {
@@ -71,6 +91,22 @@ pub(crate) struct Outcome {
     pub(crate) ca_state_fraction: StateShares,
     /// Dropped by the bottleneck's queue; null where not counted.
     pub(crate) tbf_dropped: Option<f64>,
+    /// What the queue's discipline did.
+    #[serde(default)]
+    pub(crate) aqm: Option<AqmOutcome>,
+}
+
+/// What a discipline did to the packets of all streams.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(crate) struct AqmOutcome {
+    /// Packets dropped, for whatever reason.
+    pub(crate) dropped: f64,
+    /// Packets marked.
+    pub(crate) marked: f64,
+    /// Median of the time from a packet's arrival until the link was free for it.
+    pub(crate) sojourn_us_p50: f64,
+    /// Its 95th percentile.
+    pub(crate) sojourn_us_p95: f64,
 }
 
 /// Shares of the samples by `tcpi_ca_state`.
@@ -103,8 +139,11 @@ impl Golden {
         self.rtt_ms < 1.0 || self.rtt_ms.fract() == 0.0
     }
 
-    /// Never looked at while the simulator was tuned; of those with GSO every second one.
+    /// Never looked at while the simulator was tuned; of those with GSO every second one, of those with a discipline every third one.
     pub(crate) fn is_held_out(&self) -> bool {
+        if self.aqm.is_some() {
+            return self.cell % 3 == 2;
+        }
         if self.gso {
             return !self.cell.is_multiple_of(2);
         }

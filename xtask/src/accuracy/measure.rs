@@ -2,9 +2,9 @@
 //!
 //! Never: a figure that `tg` and `grid.py` don't have.
 
-use super::golden::{Golden, Outcome, Series, StateShares};
+use super::golden::{AqmOutcome, Golden, Outcome, Series, StateShares};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{Element, PathSample, RunRecord, StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::record::{Element, PathCount, PathSample, RunRecord, StreamEnd, StreamSummary, TcpSample};
 use pipefill_core::tcp_info::CaState;
 
 /// The stream whose `TCP_INFO` the oracle sampled.
@@ -26,7 +26,20 @@ pub(crate) fn outcome(golden: &Golden, record: &RunRecord) -> Outcome {
             loss: share(&samples, CaState::Loss),
         },
         tbf_dropped: queue_drops(record, end_us),
+        aqm: aqm(record, end_us),
     }
+}
+
+/// Drops until the end of the traffic; marks and sojourn times of the whole run, whose drain is at most a queue longer.
+fn aqm(record: &RunRecord, end_us: u64) -> Option<AqmOutcome> {
+    let summary = record.manifest.aqm.iter().find(|aqm| aqm.direction == Direction::Forward)?;
+    let marked = record.manifest.path_count(Direction::Forward, PathCount::MarkedByAqm).unwrap_or(0);
+    Some(AqmOutcome {
+        dropped: queue_drops(record, end_us)?,
+        marked: marked as f64,
+        sojourn_us_p50: summary.sojourn_us_p50? as f64,
+        sojourn_us_p95: summary.sojourn_us_p95? as f64,
+    })
 }
 
 /// The simulated run at the golden's own instants.

@@ -2,6 +2,7 @@
 //!
 //! Never: a threshold that moves with the result.
 
+mod aqm_page;
 mod bounds;
 mod cell;
 mod golden;
@@ -50,8 +51,11 @@ fn write(root: &Path) -> Result<ExitCode, String> {
     let scores = judge(golden::read(root, &FILES)?)?;
     has_held_out(&scores)?;
     let gso = judge(golden::read(root, &[golden::GSO])?)?;
-    fs::write(root.join(PAGE), page::text(&scores, &gso)).map_err(|error| format!("{PAGE}: {error}"))?;
-    let all = verdicts(&scores).into_iter().chain(bounds::gso_verdicts(&gso));
+    let aqm = judge(golden::read(root, &[golden::AQM])?)?;
+    fs::write(root.join(PAGE), page::text(&scores, &gso, &aqm_page::section(&aqm)))
+        .map_err(|error| format!("{PAGE}: {error}"))?;
+    let all =
+        verdicts(&scores).into_iter().chain(bounds::gso_verdicts(&gso)).chain(bounds::aqm_verdicts(&aqm));
     let failed: Vec<Verdict> = all.filter(|verdict| !verdict.holds).collect();
     for Verdict { what, part, measured, bound, .. } in &failed {
         eprintln!("{what}, {part}: {measured}; the bound is {bound}");
@@ -81,12 +85,13 @@ fn judge(goldens: Vec<Golden>) -> Result<Vec<Score>, String> {
 
 /// Prints the cells' figures and series, real beside simulated.
 fn show(root: &Path, cells: &[u32]) -> Result<(), String> {
-    let goldens = golden::read(root, &[&FILES[..], &[golden::GSO]].concat())?;
+    let goldens = golden::read(root, &[&FILES[..], &[golden::GSO, golden::AQM]].concat())?;
     for golden in goldens.iter().filter(|golden| cells.contains(&golden.cell)) {
         let record = simulate(golden)?;
         let simulated = measure::outcome(golden, &record);
         let scores = score::scores(&[(golden.clone(), simulated)]);
-        print!("{}{}", page::rows(&scores), page::series(golden, &measure::series(golden, &record)));
+        let rows = if golden.aqm.is_some() { aqm_page::rows(&scores) } else { page::rows(&scores) };
+        print!("{rows}{}", page::series(golden, &measure::series(golden, &record)));
         for stream in &record.manifest.streams {
             println!("stream {} at its end: {:?}", stream.stream, stream.tcp);
         }
@@ -124,7 +129,7 @@ fn simulate(golden: &Golden) -> Result<RunRecord, String> {
         gso: golden.gso,
         remakes_packets: false,
         writer: WriterHabit::OncePerWake,
-        phase: PHASE,
+        phase: golden.aqm.as_ref().map_or(PHASE, |aqm| Duration::from_nanos(aqm.phase_ns)),
         packet_cost: PACKET_COST,
         ..Options::default()
     });
@@ -169,6 +174,22 @@ mod tests {
         let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
         assert!(verdict.holds && verdict.cells == 100, "{verdicts:#?}");
         println!("{verdicts:#?}");
+    }
+
+    /// Disciplines of the queue against Linux's qdiscs: every cell.
+    #[test]
+    fn the_simulators_disciplines_agree_with_linux() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+        let scores = judge(golden::read(root, &[golden::AQM]).expect("every line is a golden"))
+            .expect("every cell runs");
+        let verdicts = bounds::aqm_verdicts(&scores);
+        assert_eq!(verdicts.len(), 8, "{verdicts:?}");
+        assert!(
+            scores.len() >= 60
+                && scores.iter().filter(|s| s.golden.is_held_out()).count() * 3 >= scores.len()
+        );
+        let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
+        assert!(failed.is_empty(), "{failed:#?}");
     }
 
     #[test]

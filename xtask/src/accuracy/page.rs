@@ -66,11 +66,12 @@ Most of those further off than 5 %, worst first, have a queue of at most half a 
 super-packet whole where it fits the bucket, and here a queue takes segments.
 ";
 
-/// The whole page.
-pub(crate) fn text(scores: &[Score], gso: &[Score]) -> String {
+/// The whole page; `aqm` is the section on disciplines of the queue.
+pub(crate) fn text(scores: &[Score], gso: &[Score], aqm: &str) -> String {
     let mut text = HEAD.to_owned();
     write_verdicts(&mut text, &verdicts(scores));
     write_gso(&mut text, gso);
+    text.push_str(aqm);
     write_groups(&mut text, scores);
     write_secondary(&mut text, scores);
     write_wrong(&mut text, scores);
@@ -119,7 +120,7 @@ fn write_verdicts(text: &mut String, verdicts: &[Verdict]) {
     write_table_of_verdicts(text, verdicts);
 }
 
-fn write_table_of_verdicts(text: &mut String, verdicts: &[Verdict]) {
+pub(super) fn write_table_of_verdicts(text: &mut String, verdicts: &[Verdict]) {
     text.push_str("\n| cells | what | number | measured | bound | holds |\n");
     text.push_str("| --- | --- | --: | --- | --- | --- |\n");
     for Verdict { what, part, cells, measured, bound, holds } in verdicts {
@@ -151,7 +152,7 @@ fn groupings(scores: &[Score]) -> Vec<Grouping<'_>> {
 }
 
 /// Groups by name, sorted by it.
-fn by(scores: &[Score], name: impl Fn(&Score) -> String) -> Vec<(String, Vec<&Score>)> {
+pub(super) fn by(scores: &[Score], name: impl Fn(&Score) -> String) -> Vec<(String, Vec<&Score>)> {
     let mut groups = std::collections::BTreeMap::<String, Vec<&Score>>::new();
     for score in scores {
         groups.entry(name(score)).or_default().push(score);
@@ -189,7 +190,7 @@ fn write_groups(text: &mut String, scores: &[Score]) {
     }
 }
 
-fn write_group(text: &mut String, name: &str, group: &[&Score]) {
+pub(super) fn write_group(text: &mut String, name: &str, group: &[&Score]) {
     let errors = absolute_errors(group);
     let signed: Vec<f64> = group.iter().map(|score| score.error()).collect();
     let columns = [50, 90, 95, 100].map(|rank| percentile(&errors, rank).map_or_else(dash, percent));
@@ -316,7 +317,7 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-fn signed_percent(share: f64) -> String {
+pub(super) fn signed_percent(share: f64) -> String {
     format!("{:+.2} %", share * 100.0)
 }
 
@@ -347,7 +348,7 @@ mod tests {
     fn page(goodput_bps: f64, loss_percent: f64) -> String {
         let golden = golden(2, loss_percent);
         let simulated = Outcome { goodput_bps, ..golden.outcome().clone() };
-        text(&scores(&[(golden, simulated)]), &[])
+        text(&scores(&[(golden, simulated)]), &[], "")
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Of a cell's repetitions (other seeds of netem) the medians are compared: a single run under random loss tells more of its seed
 //! than of TCP. Never: a cell left out.
 
-use super::golden::{Golden, Outcome};
+use super::golden::{AqmOutcome, Golden, Outcome};
 
 /// What drops a cell's packets; the bounds differ by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,8 @@ pub(crate) struct Typical {
     pub(crate) min_rtt_us: f64,
     /// Share of the time in Recovery or Loss.
     pub(crate) repair_share: f64,
+    /// Of the queue's discipline, where there is one.
+    pub(crate) aqm: Option<AqmOutcome>,
 }
 
 impl Score {
@@ -120,7 +122,20 @@ fn typical(outcomes: &[&Outcome]) -> Typical {
         retransmits: of(|o| o.retransmits),
         min_rtt_us: of(|o| o.min_rtt_us),
         repair_share: of(|o| o.ca_state_fraction.recovery + o.ca_state_fraction.loss),
+        aqm: typical_aqm(outcomes),
     }
+}
+
+fn typical_aqm(outcomes: &[&Outcome]) -> Option<AqmOutcome> {
+    let aqms: Option<Vec<AqmOutcome>> = outcomes.iter().map(|outcome| outcome.aqm).collect();
+    let aqms = aqms?;
+    let of = |field: fn(&AqmOutcome) -> f64| median(aqms.iter().map(field).collect());
+    Some(AqmOutcome {
+        dropped: of(|aqm| aqm.dropped),
+        marked: of(|aqm| aqm.marked),
+        sojourn_us_p50: of(|aqm| aqm.sojourn_us_p50),
+        sojourn_us_p95: of(|aqm| aqm.sojourn_us_p95),
+    })
 }
 
 /// The middle one; of an even number the mean of the middle two.

@@ -131,6 +131,7 @@ impl Following {
             AnyRow::Tcp(_)
             | AnyRow::Packets(_)
             | AnyRow::Datagrams(_)
+            | AnyRow::Aqm(_)
             | AnyRow::Path(_)
             | AnyRow::Cpu(_)
             | AnyRow::Retransmit(_)

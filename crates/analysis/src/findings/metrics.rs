@@ -146,7 +146,8 @@ impl<'a> Condenser<'a> {
             | AnyRow::Udp(_)
             | AnyRow::Path(_)
             | AnyRow::Cpu(_)
-            | AnyRow::Datagrams(_) => {}
+            | AnyRow::Datagrams(_)
+            | AnyRow::Aqm(_) => {}
         }
         self.flows.take(row);
     }

@@ -17,7 +17,9 @@ use crate::ground::step_function::{Step, StepFunction};
 use flows::FlowRates;
 use marks::Marks;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{AnyRow, Element, Manifest, PingSample, Retransmit, StreamEnd, TcpSample};
+use pipefill_core::record::{
+    AnyRow, AqmSample, Element, Manifest, PingSample, Retransmit, StreamEnd, TcpSample,
+};
 use pipefill_core::tcp_info::CaState;
 use std::collections::BTreeMap;
 use sums::Sums;
@@ -56,6 +58,8 @@ pub enum Quantity {
     Srtt,
     /// Waiting in the bottleneck's queue in the direction of the data, bytes of frames.
     Backlog,
+    /// How long packets waited in that queue where a discipline manages it: the mean since the sample before, microseconds.
+    Sojourn,
     /// Round trips of pings with this payload and reply, microseconds.
     Ping {
         /// Bytes of the request.
@@ -117,6 +121,8 @@ pub struct Drawing {
     rates: FlowRates,
     sums: Sums,
     curves: BTreeMap<Quantity, Downsampler>,
+    /// Packets that had left the queue at the discipline's last sample, and the sum of their sojourn times, microseconds.
+    left: (u64, u64),
     marks: Marks,
     states: BTreeMap<u32, States>,
 }
@@ -163,6 +169,7 @@ impl Drawing {
             states: states.collect(),
             sums: Sums::of(lives),
             curves: BTreeMap::new(),
+            left: (0, 0),
             marks: Marks::of(manifest, span, width_us(span, buckets)),
         }
     }
@@ -179,9 +186,15 @@ impl Drawing {
                 }
                 self.marks.dropped(row);
             }
+            AnyRow::Aqm(row) if (row.direction == Direction::Forward) == self.forward => self.sojourn(row),
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
-            AnyRow::Tcp(_) | AnyRow::Udp(_) | AnyRow::Cpu(_) | AnyRow::Packets(_) | AnyRow::Datagrams(_) => {}
+            AnyRow::Aqm(_)
+            | AnyRow::Tcp(_)
+            | AnyRow::Udp(_)
+            | AnyRow::Cpu(_)
+            | AnyRow::Packets(_)
+            | AnyRow::Datagrams(_) => {}
         }
     }
 
@@ -196,6 +209,14 @@ impl Drawing {
         let pings = self.curves.keys().filter(|quantity| matches!(quantity, Quantity::Ping { .. })).count();
         if let Some(rtt_ns) = row.rtt_ns.filter(|_| pings < PINGS || self.curves.contains_key(&quantity)) {
             self.point(quantity, row.t_us, rtt_ns / 1_000);
+        }
+    }
+
+    fn sojourn(&mut self, row: &AqmSample) {
+        let (packets, sum_us) = std::mem::replace(&mut self.left, (row.packets, row.sojourn_sum_us));
+        let waited_us = row.sojourn_sum_us.saturating_sub(sum_us);
+        if let Some(mean_us) = waited_us.checked_div(row.packets.saturating_sub(packets)) {
+            self.point(Quantity::Sojourn, row.t_us, mean_us);
         }
     }
 

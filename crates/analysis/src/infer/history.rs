@@ -142,6 +142,7 @@ impl<'a> History<'a> {
             | AnyRow::Ping(_)
             | AnyRow::Packets(_)
             | AnyRow::Datagrams(_)
+            | AnyRow::Aqm(_)
             | AnyRow::Retransmit(_) => {}
         }
     }

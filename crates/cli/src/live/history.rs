@@ -83,7 +83,8 @@ impl RunHistory {
             | AnyRow::Cpu(_)
             | AnyRow::Retransmit(_)
             | AnyRow::Packets(_)
-            | AnyRow::Datagrams(_) => {}
+            | AnyRow::Datagrams(_)
+            | AnyRow::Aqm(_) => {}
         }
     }
 

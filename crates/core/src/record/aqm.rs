@@ -26,6 +26,32 @@ pub struct AqmSummary {
     pub flow_queues: Option<FlowQueues>,
 }
 
+/// `aqm.jsonl.zst`: how the discipline of a bottleneck's queue stands, and what it has done so far. Only runs with a discipline have the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct AqmSample {
+    /// When it was read.
+    pub t_us: u64,
+    /// Which way.
+    pub direction: Direction,
+    /// Packets that left its queue so far.
+    pub packets: u64,
+    /// Sum of the times that they waited: the difference over that of `packets` is the mean of an interval.
+    pub sojourn_sum_us: u64,
+    /// How long the packet waited that left last; null before the first.
+    pub sojourn_us: Option<u64>,
+    /// Packets that it dropped so far though there was room.
+    pub dropped_packets: u64,
+    /// Packets that were dropped so far since the queue was full.
+    pub overflow_packets: u64,
+    /// Packets that it marked CE so far.
+    pub marked_packets: u64,
+    /// PIE, RED, DualPI2: the probability with which it drops or marks now (of DualPI2 the base probability p', whose square is that of classic
+    /// packets), in parts per billion; null for others.
+    pub probability_ppb: Option<u64>,
+    /// CoDel: drops and marks of the cycle that lasts (`count`), 0 between cycles; of FQ-CoDel the largest of its queues. Null for others.
+    pub drop_count: Option<u64>,
+}
+
 /// Counts of queues that flows are hashed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 pub struct FlowQueues {

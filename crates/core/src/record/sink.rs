@@ -3,8 +3,8 @@
 //! Never: a row held back until the end, or one that is lost without an error.
 
 use super::{
-    CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample, Retransmit,
-    RunRecord, TcpSample, ThreadRole, UdpSample,
+    AqmSample, CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample,
+    Retransmit, RunRecord, TcpSample, ThreadRole, UdpSample,
 };
 use crate::file_name::FileName;
 use crate::problem::Problem;
@@ -73,6 +73,8 @@ pub enum AnyRow {
     Packets(PacketSample),
     /// Of `datagrams.jsonl.zst`.
     Datagrams(DatagramSample),
+    /// Of `aqm.jsonl.zst`.
+    Aqm(AqmSample),
 }
 
 impl AnyRow {
@@ -87,7 +89,7 @@ impl AnyRow {
             Self::Retransmit(row) => &mut row.stream,
             Self::Packets(row) => &mut row.stream,
             Self::Datagrams(row) => &mut row.stream,
-            Self::Path(_) | Self::Cpu(_) => return self,
+            Self::Path(_) | Self::Cpu(_) | Self::Aqm(_) => return self,
         };
         *stream = other(*stream);
         self
@@ -118,6 +120,7 @@ impl AnyRow {
             Self::Retransmit(row) => row.t_us,
             Self::Packets(row) => row.t_us,
             Self::Datagrams(row) => row.t_us,
+            Self::Aqm(row) => row.t_us,
         }
     }
 }
@@ -134,13 +137,14 @@ pub struct InMemory {
     retransmits: Vec<Retransmit>,
     packets: Vec<PacketSample>,
     datagrams: Vec<DatagramSample>,
+    aqm: Vec<AqmSample>,
 }
 
 impl InMemory {
     /// The record with its `manifest`.
     pub fn into_record(self, manifest: Manifest) -> RunRecord {
-        let Self { tcp, delivery, udp, ping, path, cpu, retransmits, packets, datagrams } = self;
-        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits, packets, datagrams }
+        let Self { tcp, delivery, udp, ping, path, cpu, retransmits, packets, datagrams, aqm } = self;
+        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits, packets, datagrams, aqm }
     }
 }
 
@@ -156,6 +160,7 @@ impl Sink for InMemory {
             AnyRow::Retransmit(row) => self.retransmits.push(row),
             AnyRow::Packets(row) => self.packets.push(row),
             AnyRow::Datagrams(row) => self.datagrams.push(row),
+            AnyRow::Aqm(row) => self.aqm.push(row),
         }
         Ok(())
     }

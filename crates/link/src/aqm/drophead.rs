@@ -1,7 +1,7 @@
 //! Drop-head: a full queue drops its oldest packet for the new one (`pfifo_tail_enqueue()` in `net/sched/sch_fifo.c`).
 
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, Waiting};
+use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -40,5 +40,9 @@ impl<T: IpPacket> Discipline<T> for Drophead<T> {
 
     fn held(&self) -> Count {
         self.queue.held()
+    }
+
+    fn state(&self) -> AqmState {
+        AqmState::default()
     }
 }

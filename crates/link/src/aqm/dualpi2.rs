@@ -2,7 +2,7 @@
 
 use super::pie::first_after;
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, UPDATE_MIN, Waiting};
+use super::{AqmLog, AqmState, Discipline, UPDATE_MIN, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::{Ecn, IpPacket};
 use crate::limit::Limit;
@@ -156,6 +156,10 @@ impl<T: IpPacket> Discipline<T> for Dualpi2<T> {
     fn held(&self) -> Count {
         self.both()
     }
+
+    fn state(&self) -> AqmState {
+        AqmState { probability: Some(self.control.probability), ..AqmState::default() }
+    }
 }
 
 /// The PI controller of the base probability.
@@ -184,11 +188,13 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::AqmCounts;
+    use crate::counters::Counters;
+    use pipefill_core::cell::AqmSpec;
     use pipefill_core::units::Bytes;
 
-    #[test]
-    fn the_probability_rises_above_the_target_and_stays_within_its_bounds() {
-        let params = Dualpi2Spec {
+    fn params() -> Dualpi2Spec {
+        Dualpi2Spec {
             target: Duration::from_millis(15),
             tupdate: Duration::from_millis(16),
             alpha: 0.16,
@@ -196,7 +202,110 @@ mod tests {
             coupling: 2.0,
             step: Duration::from_millis(1),
             frame: Bytes::new(1514),
+        }
+    }
+
+    /// A packet with its bits of ECN.
+    #[derive(Debug, Clone)]
+    struct Marked(Ecn);
+
+    impl IpPacket for Marked {
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+
+        fn set_ce(&mut self) {
+            self.0 = Ecn::Ce;
+        }
+
+        fn flow(&self) -> u64 {
+            0
+        }
+    }
+
+    /// Of 100,000 packets with `ecn` at a base probability that stays: shares marked and dropped. The queue is never short of
+    /// frames, and no packet waits for as long as the step.
+    fn shares(probability: f64, ecn: Ecn) -> (f64, f64) {
+        const PACKETS: u32 = 100_000;
+        let mut queue = Dualpi2::new(&params(), Limit::Packets(100), Prng::from_state([1, 2, 3, 4]));
+        queue.control.probability = probability;
+        let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Dualpi2(params())));
+        let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+        for _ in 0..PACKETS {
+            while queue.held().packets < 60 {
+                let packet = Packet { gso_id: 0, bytes: 1514, payload: Marked(ecn) };
+                queue.enqueue(Time::ZERO, packet, Count::default(), &mut log);
+            }
+            queue.dequeue(Time::ZERO, &mut log).expect("60 are held");
+        }
+        let dropped = counters.dropped(DropReason::Aqm).packets as f64;
+        let all = f64::from(PACKETS) + dropped;
+        (counters.marked_aqm.packets as f64 / all, dropped / all)
+    }
+
+    /// RFC 9332, section 2.1 and appendix A.1: p_CL = k p', p_C = p'²; so p_C = (p_CL / k)².
+    #[test]
+    fn both_queues_are_coupled_by_the_square() {
+        let is_near = |(marked, dropped): (f64, f64), wanted: (f64, f64)| {
+            (marked - wanted.0).abs() < 0.01 && (dropped - wanted.1).abs() < 0.01
         };
+        for probability in [0.05, 0.2, 0.45] {
+            let (coupled, classic) = (2.0 * probability, probability * probability);
+            assert!(is_near(shares(probability, Ecn::Ect1), (coupled, 0.0)), "L4S, {probability}");
+            assert!(is_near(shares(probability, Ecn::NotEct), (0.0, classic)), "classic, {probability}");
+            assert!(
+                is_near(shares(probability, Ecn::Ect0), (classic, 0.0)),
+                "classic with ECN, {probability}"
+            );
+        }
+        // Overload, k p' > 1 (section 4.2.3): ECN no longer protects, and what is left of L4S is marked.
+        for probability in [0.6, 0.8] {
+            let classic = probability * probability;
+            assert!(is_near(shares(probability, Ecn::Ect1), (1.0 - classic, classic)), "L4S, {probability}");
+            assert!(is_near(shares(probability, Ecn::Ect0), (0.0, classic)), "classic, {probability}");
+        }
+    }
+
+    /// RFC 9332, section 4.1.1: the L4S queue has precedence, and the classic one at least a tenth of the bytes.
+    #[test]
+    fn the_classic_queue_gets_a_tenth() {
+        let mut queue = Dualpi2::new(&params(), Limit::Packets(1_000), Prng::from_state([1, 2, 3, 4]));
+        let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Dualpi2(params())));
+        let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+        for ecn in [Ecn::Ect1, Ecn::NotEct].into_iter().cycle().take(800) {
+            queue.enqueue(
+                Time::ZERO,
+                Packet { gso_id: 0, bytes: 1514, payload: Marked(ecn) },
+                Count::default(),
+                &mut log,
+            );
+        }
+        let mut leave = || queue.dequeue(Time::ZERO, &mut log).expect("held").packet.payload.0;
+        let classic = (0..400).filter(|_| leave() == Ecn::NotEct).count();
+        assert!((38..=42).contains(&classic), "{classic} of 400");
+    }
+
+    /// RFC 9332, appendix A.1 (`step`): an L4S packet that waited longer than the step is marked, whatever the probability.
+    #[test]
+    fn what_waits_longer_than_the_step_is_marked() {
+        let mut queue = Dualpi2::new(&params(), Limit::Packets(10), Prng::from_state([1, 2, 3, 4]));
+        let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Dualpi2(params())));
+        let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+        let mut wait = |nanos| {
+            queue.enqueue(
+                Time::ZERO,
+                Packet { gso_id: 0, bytes: 1514, payload: Marked(Ecn::Ect1) },
+                Count::default(),
+                &mut log,
+            );
+            queue.dequeue(Time::from_nanos(nanos), &mut log).expect("held").packet.payload.0
+        };
+        assert_eq!([wait(1_000_000), wait(1_000_001)], [Ecn::Ect1, Ecn::Ce]);
+    }
+
+    #[test]
+    fn the_probability_rises_above_the_target_and_stays_within_its_bounds() {
+        let params = params();
         let mut control = Control::default();
         control.update(&params, Duration::from_millis(25));
         assert!((control.probability - (0.16 * 0.010 + 3.2 * 0.025)).abs() < 1e-12, "{control:?}");

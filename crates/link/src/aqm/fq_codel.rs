@@ -3,7 +3,7 @@
 
 use super::codel::Codel;
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, Waiting};
+use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -171,6 +171,11 @@ impl<T: IpPacket> Discipline<T> for FqCodel<T> {
 
     fn held(&self) -> Count {
         self.held
+    }
+
+    fn state(&self) -> AqmState {
+        let counts = self.queues.iter().map(|queue| queue.codel.drop_count());
+        AqmState { drop_count: Some(counts.max().unwrap_or(0)), ..AqmState::default() }
     }
 }
 

@@ -5,11 +5,23 @@ use crate::ip_packet::{Ecn, IpPacket};
 use crate::packet::Packet;
 use hdrhistogram::Histogram;
 use pipefill_core::cell::{AqmSpec, Direction};
-use pipefill_core::record::{AqmSummary, DropReason, FlowQueues};
+use pipefill_core::record::{AqmSample, AqmSummary, DropReason, FlowQueues};
 use std::time::Duration;
 
 /// The longest sojourn time that is told from longer ones.
 const LONGEST_NS: u64 = 600_000_000_000;
+
+/// Parts per billion of certainty.
+const PER_BILLION: f64 = 1e9;
+
+/// How a discipline stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct AqmState {
+    /// The probability with which it drops or marks, where it has one.
+    pub(crate) probability: Option<f64>,
+    /// CoDel's drops and marks of the cycle that lasts; 0 between cycles.
+    pub(crate) drop_count: Option<u64>,
+}
 
 /// What is counted of a discipline beside drops and marks, which the direction counts.
 #[derive(Debug)]
@@ -18,6 +30,9 @@ pub struct AqmCounts {
     kind: &'static str,
     /// Sojourn times of packets that left, nanoseconds, to three significant figures.
     sojourns: Histogram<u64>,
+    /// Their sum, and the one of the packet that left last.
+    sojourn_sum: Duration,
+    last_sojourn: Option<Duration>,
     flow_queues: Option<FlowQueues>,
 }
 
@@ -27,12 +42,37 @@ impl AqmCounts {
         let sojourns = Histogram::new_with_bounds(1, LONGEST_NS, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
         let flow_queues = matches!(spec, AqmSpec::FqCodel(_)).then(FlowQueues::default);
-        Self { kind: spec.name(), sojourns, flow_queues }
+        Self { kind: spec.name(), sojourns, sojourn_sum: Duration::ZERO, last_sojourn: None, flow_queues }
     }
 
     /// A packet leaves after `sojourn`.
     pub(crate) fn leaves(&mut self, sojourn: Duration) {
+        self.sojourn_sum += sojourn;
+        self.last_sojourn = Some(sojourn);
         self.sojourns.saturating_record(u64::try_from(sojourn.as_nanos()).unwrap_or(u64::MAX).max(1));
+    }
+
+    /// For records: of the discipline in `direction`, which stands as `state` says, at `t_us`; `counters` are those of the direction.
+    pub(crate) fn sample(
+        &self,
+        t_us: u64,
+        direction: Direction,
+        state: AqmState,
+        counters: &Counters,
+    ) -> AqmSample {
+        let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        AqmSample {
+            t_us,
+            direction,
+            packets: self.sojourns.len(),
+            sojourn_sum_us: micros(self.sojourn_sum),
+            sojourn_us: self.last_sojourn.map(micros),
+            dropped_packets: counters.dropped(DropReason::Aqm).packets,
+            overflow_packets: counters.dropped(DropReason::QueueFull).packets,
+            marked_packets: counters.marked_aqm.packets,
+            probability_ppb: state.probability.map(|probability| (probability * PER_BILLION).round() as u64),
+            drop_count: state.drop_count,
+        }
     }
 
     /// For records: of the discipline in `direction`.

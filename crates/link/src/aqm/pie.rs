@@ -1,7 +1,7 @@
 //! PIE (RFC 8033; `net/sched/sch_pie.c`), with the sojourn time of packets as the queue's delay, as Linux has it where no rate is estimated.
 
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, UPDATE_MIN, Waiting};
+use super::{AqmLog, AqmState, Discipline, UPDATE_MIN, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -21,6 +21,9 @@ const MARK_AT_MOST: f64 = 0.1;
 /// From this probability on a step is no larger than [`STEP_MOST`] (RFC 8033, section 5.5).
 const LARGE: f64 = 0.1;
 const STEP_MOST: f64 = 0.02;
+/// Linux computes with 64 bits, of which certainty takes 56: only here the probability is set back to 1 (`MAX_PROB` of `include/net/pie.h`). Until
+/// then it grows beyond 1 where flows do not react, and takes as long to come down.
+const OVERFLOW: f64 = 256.0;
 /// A delay above this raises the probability by [`STEP_MOST`] more (RFC 8033, section 5.5).
 const LONG_DELAY: Duration = Duration::from_millis(250);
 /// Below this probability a delay of less than half of the target drops nothing (RFC 8033, section 4.1).
@@ -54,10 +57,11 @@ impl<T> Pie<T> {
         }
     }
 
-    /// Makes the updates of `pie_timer()` up to `now`.
-    fn update(&mut self, now: Time) {
+    /// Makes the updates of `pie_timer()` up to `now`; meanwhile a packet waited for the link alone, or none did. Linux counts it as backlog
+    /// (`qdisc_peek_dequeued()`).
+    fn update(&mut self, now: Time, has_leaving: bool) {
         while self.next_update <= now {
-            self.control.update(&self.params, self.queue.held().bytes > 0);
+            self.control.update(&self.params, has_leaving || self.queue.held().bytes > 0);
             self.next_update = self.next_update.after(self.params.tupdate);
             if self.control.is_at_rest() && self.queue.held().packets == 0 {
                 self.next_update = first_after(self.next_update, self.params.tupdate, now);
@@ -106,7 +110,7 @@ pub(super) fn first_after(next: Time, every: Duration, now: Time) -> Time {
 impl<T: IpPacket> Discipline<T> for Pie<T> {
     /// `pie_qdisc_enqueue()`.
     fn enqueue(&mut self, now: Time, mut packet: Packet<T>, leaving: Count, log: &mut AqmLog<'_>) {
-        self.update(now);
+        self.update(now, leaving.packets > 0);
         let held = self.queue.held() + leaving;
         let reason = if !self.limit.admits(held, packet.bytes) {
             DropReason::QueueFull
@@ -122,9 +126,9 @@ impl<T: IpPacket> Discipline<T> for Pie<T> {
         log.drop_packet(reason, &packet);
     }
 
-    /// `pie_qdisc_dequeue()`.
+    /// `pie_qdisc_dequeue()`. Up to now the packet before waited for the link.
     fn dequeue(&mut self, now: Time, _log: &mut AqmLog<'_>) -> Option<Waiting<T>> {
-        self.update(now);
+        self.update(now, true);
         let waiting = self.queue.pop()?;
         self.control.leaves(now, waiting.sojourn(now), self.queue.held().bytes == 0);
         Some(waiting)
@@ -132,6 +136,10 @@ impl<T: IpPacket> Discipline<T> for Pie<T> {
 
     fn held(&self) -> Count {
         self.queue.held()
+    }
+
+    fn state(&self) -> AqmState {
+        AqmState { probability: Some(self.control.probability), ..AqmState::default() }
     }
 }
 
@@ -189,9 +197,10 @@ impl Control {
             delta += STEP_MOST;
         }
         let raised = self.probability + delta;
-        self.probability = raised.clamp(0.0, 1.0);
+        let is_overflow = raised >= OVERFLOW;
+        self.probability = if is_overflow { 1.0 } else { raised.max(0.0) };
         // Without a delay for two updates it decays (RFC 8033, section 5.5); a delay of 0 before a backlog is no measurement.
-        let is_measured = !(delay.is_zero() && has_backlog) && raised <= 1.0;
+        let is_measured = !(is_overflow || delay.is_zero() && has_backlog);
         if delay.is_zero() && old_delay.is_zero() && is_measured {
             self.probability -= self.probability / 64.0;
         }
@@ -224,6 +233,9 @@ fn auto_tuning(probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::AqmCounts;
+    use crate::counters::Counters;
+    use pipefill_core::cell::AqmSpec;
     use pipefill_core::units::Bytes;
 
     fn params() -> PieSpec {
@@ -237,14 +249,18 @@ mod tests {
         }
     }
 
+    /// Linux does not stop it at 1: after 10 s of a delay of 1 s it is above.
     #[test]
-    fn the_probability_of_a_delay_rises_to_one_and_falls_to_zero() {
+    fn the_probability_of_a_delay_rises_beyond_one_and_falls_to_zero() {
         let mut control = Control { delay: Duration::from_secs(1), ..Control::default() };
+        let mut largest = 0.0_f64;
         for _ in 0..10_000 {
             control.update(&params(), true);
-            assert!((0.0..=1.0).contains(&control.probability));
+            assert!((0.0..OVERFLOW).contains(&control.probability));
+            largest = largest.max(control.probability);
         }
-        assert!(control.probability >= 1.0, "{control:?}");
+        assert!(largest > 200.0, "{largest}");
+        control.probability = largest;
         control.delay = Duration::ZERO;
         for _ in 0..100_000 {
             control.update(&params(), false);
@@ -260,6 +276,22 @@ mod tests {
         control.update(&params(), true);
         let wanted = (2.0 * 0.010 + 20.0 * 0.025) / 16.0 / 2048.0;
         assert!((control.probability - wanted).abs() < 1e-12, "{control:?}");
+    }
+
+    /// Without a delay and without backlog it decays besides; the packet that waits for the link alone is backlog.
+    #[test]
+    fn a_packet_that_waits_for_the_link_is_backlog() {
+        let probability = |leaving: Count| {
+            let mut pie = Pie::<u32>::new(&params(), Limit::Packets(10), Prng::from_state([1, 2, 3, 4]));
+            pie.control.probability = 0.5;
+            let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Pie(params())));
+            let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+            let packet = Packet { gso_id: 0, bytes: 1514, payload: 0 };
+            pie.enqueue(Time::from_nanos(15_000_000), packet, leaving, &mut log);
+            pie.control.probability
+        };
+        let (beside, alone) = (probability(Count::one(1514)), probability(Count::default()));
+        assert!((alone / beside - 63.0 / 64.0).abs() < 1e-12, "{beside}, {alone}");
     }
 
     #[test]

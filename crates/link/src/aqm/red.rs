@@ -1,10 +1,11 @@
 //! RED (Floyd and Jacobson, 1993) and adaptive RED (Floyd, Gummadi, Shenker, 2001), as in `net/sched/sch_red.c` and `include/net/red.h`.
 //!
-//! The average decays over an idle time by a power, where Linux reads a table (`red_calc_qavg_from_idle_time()`).
+//! Below `tbf` an empty queue does not begin an idle time, over which the average would decay: `tbf_dequeue()` only peeks, and RED begins one where it is
+//! asked for a packet (`red_dequeue()`). The average decays with the packets that come.
 
 use super::pie::first_after;
 use super::waiting::WaitingQueue;
-use super::{AqmLog, Discipline, Waiting};
+use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
 use crate::limit::Limit;
@@ -12,7 +13,7 @@ use crate::packet::Packet;
 use pipefill_core::cell::RedSpec;
 use pipefill_core::prng::Prng;
 use pipefill_core::record::DropReason;
-use pipefill_core::units::{Rate, Time};
+use pipefill_core::units::Time;
 use std::time::Duration;
 
 /// How often the probability adapts (`red_adaptative_timer()`).
@@ -36,15 +37,12 @@ pub(crate) struct Red<T> {
     prng: Prng,
     /// Of a new length in the average.
     weight: f64,
-    /// Time in which the link sends an average packet.
-    packet_time: Duration,
     average: f64,
     probability: f64,
     /// Packets since the last drop; `None` while the average is outside of both thresholds (`qcount`).
     since_drop: Option<u32>,
     /// The random number that the next drop is decided by (`qR`).
     random: f64,
-    idle_since: Option<Time>,
     next_adaptation: Time,
 }
 
@@ -59,18 +57,16 @@ enum Action {
 }
 
 impl<T> Red<T> {
-    pub(super) fn new(spec: &RedSpec, limit: Limit, rate: Rate, prng: Prng) -> Self {
+    pub(super) fn new(spec: &RedSpec, limit: Limit, prng: Prng) -> Self {
         Self {
             queue: WaitingQueue::new(),
             limit,
             prng,
             weight: weight(spec),
-            packet_time: rate.time_to_send(spec.avpkt),
             average: 0.0,
             probability: spec.probability.fraction(),
             since_drop: None,
             random: 0.0,
-            idle_since: Some(Time::ZERO),
             next_adaptation: Time::ZERO.after(ADAPT_EVERY),
             params: spec.clone(),
         }
@@ -80,13 +76,10 @@ impl<T> Red<T> {
         self.params.max.get().saturating_sub(self.params.min.get()) as f64
     }
 
-    /// The average after an idle time up to `now`: as if packets of the average size had found an empty queue.
-    fn average_at(&self, now: Time) -> f64 {
-        self.idle_since.map_or(self.average, |since| {
-            let packets =
-                now.since(since).as_secs_f64() / self.packet_time.as_secs_f64().max(f64::MIN_POSITIVE);
-            self.average * (1.0 - self.weight).powf(packets)
-        })
+    /// With which a packet is dropped or marked by the average as it stands.
+    fn current_probability(&self) -> f64 {
+        let share = (self.average - self.params.min.get() as f64) / self.span().max(1.0);
+        if share >= 1.0 { 1.0 } else { share.max(0.0) * self.probability }
     }
 
     /// Makes the updates of `red_adaptative_timer()` up to `now`.
@@ -95,7 +88,7 @@ impl<T> Red<T> {
             return;
         }
         while self.next_adaptation <= now {
-            let average = self.average_at(self.next_adaptation) - self.params.min.get() as f64;
+            let average = self.average - self.params.min.get() as f64;
             let [low, high] = TARGET.map(|part| part * self.span());
             if average > high && self.probability <= PROBABILITY_MOST {
                 self.probability += (self.probability / 4.0).min(RISE_MOST);
@@ -103,7 +96,7 @@ impl<T> Red<T> {
                 self.probability *= 0.9;
             }
             self.next_adaptation = self.next_adaptation.after(ADAPT_EVERY);
-            if self.idle_since.is_some() && self.probability < PROBABILITY_LEAST {
+            if average < low && self.probability < PROBABILITY_LEAST {
                 self.next_adaptation = first_after(self.next_adaptation, ADAPT_EVERY, now);
             }
         }
@@ -142,11 +135,7 @@ impl<T: IpPacket> Discipline<T> for Red<T> {
     fn enqueue(&mut self, now: Time, mut packet: Packet<T>, leaving: Count, log: &mut AqmLog<'_>) {
         self.adapt(now);
         let held = self.queue.held() + leaving;
-        self.average = match self.idle_since {
-            Some(_) => self.average_at(now),
-            None => self.average + self.weight * (held.bytes as f64 - self.average),
-        };
-        self.idle_since = None;
+        self.average += self.weight * (held.bytes as f64 - self.average);
         let action = self.action();
         let is_marked = self.params.ecn && !(action == Action::Hard && self.params.harddrop);
         if action != Action::Pass && !(is_marked && log.mark(&mut packet)) {
@@ -158,17 +147,16 @@ impl<T: IpPacket> Discipline<T> for Red<T> {
         }
     }
 
-    /// `red_dequeue()`: a link that finds nothing starts an idle time.
-    fn dequeue(&mut self, now: Time, _log: &mut AqmLog<'_>) -> Option<Waiting<T>> {
-        let waiting = self.queue.pop();
-        if waiting.is_none() && self.idle_since.is_none() {
-            self.idle_since = Some(now);
-        }
-        waiting
+    fn dequeue(&mut self, _now: Time, _log: &mut AqmLog<'_>) -> Option<Waiting<T>> {
+        self.queue.pop()
     }
 
     fn held(&self) -> Count {
         self.queue.held()
+    }
+
+    fn state(&self) -> AqmState {
+        AqmState { probability: Some(self.current_probability()), ..AqmState::default() }
     }
 }
 
@@ -184,6 +172,9 @@ fn weight(spec: &RedSpec) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::AqmCounts;
+    use crate::counters::Counters;
+    use pipefill_core::cell::AqmSpec;
     use pipefill_core::units::{Bytes, Ratio};
 
     fn spec() -> RedSpec {
@@ -206,9 +197,21 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_queue_does_not_begin_an_idle_time() {
+        let mut red: Red<u32> = Red::new(&spec(), Limit::Packets(1_000), Prng::from_state([1, 2, 3, 4]));
+        red.average = 95_000.0;
+        let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Red(spec())));
+        let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
+        assert!(red.dequeue(Time::ZERO, &mut log).is_none());
+        let packet = Packet { gso_id: 0, bytes: 1514, payload: 0 };
+        red.enqueue(Time::from_nanos(60_000_000_000), packet, Count::default(), &mut log);
+        assert_eq!(counters.dropped(DropReason::Aqm).packets, 1, "{}", red.average);
+    }
+
+    #[test]
     fn between_the_thresholds_drops_have_the_probability_of_the_average() {
         let prng = Prng::from_state([1, 2, 3, 4]);
-        let mut red: Red<u32> = Red::new(&spec(), Limit::Packets(1_000), Rate::from_bps(10_000_000), prng);
+        let mut red: Red<u32> = Red::new(&spec(), Limit::Packets(1_000), prng);
         red.average = 60_000.0;
         let early = (0..100_000).filter(|_| red.action() == Action::Early).count();
         // Distances are uniform up to 1/p, with p = 1 % half-way: 50 on average.

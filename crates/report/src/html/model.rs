@@ -201,6 +201,7 @@ fn word(quantity: Quantity) -> String {
         Quantity::Sndbuf => "sndbuf".to_owned(),
         Quantity::Srtt => "srtt".to_owned(),
         Quantity::Backlog => "backlog".to_owned(),
+        Quantity::Sojourn => "sojourn".to_owned(),
         Quantity::Ping { payload, reply } => format!("ping {payload}→{reply} B"),
     }
 }

@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 /// Anchor, name, explanation.
-const TERMS: [(&str, &str, &str); 47] = [
+const TERMS: [(&str, &str, &str); 48] = [
     (
         "goodput",
         "goodput",
@@ -93,6 +93,11 @@ const TERMS: [(&str, &str, &str); 47] = [
         "Open: nothing is wrong. Disorder: duplicate ACKs. CWR: the window is being reduced. Recovery: fast recovery after a loss. Loss: after a retransmission time-out.",
     ),
     ("backlog", "queue", "Bytes that wait in the bottleneck's queue, in the direction of the data."),
+    (
+        "sojourn",
+        "sojourn time",
+        "How long packets waited in the bottleneck's queue, in the direction of the data, where an AQM manages it: the mean of each interval.",
+    ),
     (
         "path-rate",
         "path rate",

@@ -34,7 +34,7 @@ const ABOVE: f64 = 1.05;
 type Curve = (Quantity, &'static str, &'static str);
 
 /// What is drawn below goodput: a panel's name, its unit, and its curves.
-const PANELS: [(&str, Kind, &[Curve]); 4] = [
+const PANELS: [(&str, Kind, &[Curve]); 5] = [
     (
         "windows",
         Kind::Bytes,
@@ -51,6 +51,7 @@ const PANELS: [(&str, Kind, &[Curve]); 4] = [
     ),
     ("RTT", Kind::Time, &[(Quantity::Srtt, "smoothed RTT", "c2")]),
     ("queue", Kind::Bytes, &[(Quantity::Backlog, "bytes waiting at the bottleneck", "c5")]),
+    ("sojourn time", Kind::Time, &[(Quantity::Sojourn, "mean wait in the queue", "c5")]),
 ];
 
 /// A panel with what was measured for it.

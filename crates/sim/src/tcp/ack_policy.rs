@@ -15,7 +15,7 @@ const DELACK_MAX: u64 = 200;
 /// `HZ / 2`: the longest delay of an end that only receives, ticks.
 const DELAY_MAX: u64 = 500;
 /// `TCP_MAX_QUICKACKS`.
-const MAX_QUICK: u32 = 16;
+pub(super) const MAX_QUICK: u32 = 16;
 /// `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`.
 const COMPRESSED_MAX: u32 = 44;
 const COMPRESSED_DELAY_NS: u64 = 1_000_000;
@@ -92,31 +92,30 @@ impl Receiver {
         self.ack_policy.schedule();
         let gap = u64::from(jiffies::stamp(now) - jiffies::stamp(self.ack_policy.last_data));
         if self.ack_policy.ato == 0 {
-            self.increase_quick();
+            self.increase_quick(MAX_QUICK);
             self.ack_policy.ato = ATO_MIN;
         } else if gap <= ATO_MIN / 2 {
             self.ack_policy.ato = (self.ack_policy.ato >> 1) + ATO_MIN / 2;
         } else if gap < self.ack_policy.ato {
             self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(rtt.rto_ms);
         } else if gap > rtt.rto_ms {
-            self.increase_quick();
+            self.increase_quick(MAX_QUICK);
         }
         self.ack_policy.last_data = now;
     }
 
-    /// `tcp_enter_quickack_mode()`.
-    pub(crate) fn enter_quick_mode(&mut self) {
-        self.increase_quick();
+    /// `tcp_enter_quickack_mode()`: at most so many of the next ACKs are sent at once.
+    pub(crate) fn enter_quick_mode(&mut self, most: u32) {
+        self.increase_quick(most);
         self.ack_policy.is_pingpong = false;
         self.ack_policy.ato = ATO_MIN;
     }
 
     /// `tcp_incr_quickack()`.
-    fn increase_quick(&mut self) {
+    fn increase_quick(&mut self, most: u32) {
         let half_windows = self.rcv_wnd / (2 * u64::from(self.rcv_mss.max(1)));
-        let quick = u32::try_from(half_windows).unwrap_or(MAX_QUICK).clamp(1, MAX_QUICK);
-        let quick = if half_windows == 0 { 2 } else { quick };
-        self.ack_policy.quick = self.ack_policy.quick.max(quick);
+        let quick = if half_windows == 0 { 2 } else { u32::try_from(half_windows).unwrap_or(most) };
+        self.ack_policy.quick = self.ack_policy.quick.max(quick.min(most));
     }
 
     /// `__tcp_ack_snd_check()`.

@@ -4,6 +4,9 @@ use super::receiver::Receiver;
 use crate::segment::{Data, ecn};
 use pipefill_core::units::Time;
 
+/// ACKs that a mark makes the receiver send at once (`__tcp_ecn_check_ce()`).
+const MARKED_QUICK: u32 = 2;
+
 impl Receiver {
     /// `tcp_ecn_accept_cwr()` and `__tcp_ecn_check_ce()`, of a segment whose bits are not all 0, or that follows one with ECT.
     #[cold]
@@ -23,13 +26,13 @@ impl Receiver {
             ecn::CE => {
                 self.ecn.received_ce = self.ecn.received_ce.wrapping_add(data.len.div_ceil(self.mss));
                 if self.ecn.echo == 0 {
-                    self.enter_quick_mode();
+                    self.enter_quick_mode(MARKED_QUICK);
                     self.ecn.echo = ecn::ECE;
                 }
                 self.ecn.is_seen = true;
             }
             // Probably a retransmission, which is never ECT.
-            0 if self.ecn.is_seen => self.enter_quick_mode(),
+            0 if self.ecn.is_seen => self.enter_quick_mode(MARKED_QUICK),
             0 => {}
             _ => self.ecn.is_seen = true,
         }

@@ -3,6 +3,7 @@
 //!
 //! On a path that reorders, this hits what was overtaken: most of the ACKs, and originals that come behind their own retransmission.
 
+use super::ack_policy::MAX_QUICK;
 use super::endpoint::Endpoint;
 use super::receiver::Receiver;
 use crate::segment::{Header, Range};
@@ -47,7 +48,7 @@ impl Receiver {
     /// `tcp_send_dupack()`: it is thrown away, and answered at once; what is there already is reported as a duplicate.
     pub(crate) fn refuse(&mut self, now: Time, range: Range) {
         if range.start < self.rcv_nxt {
-            self.enter_quick_mode();
+            self.enter_quick_mode(MAX_QUICK);
             self.reassembly.report_duplicate(Range { start: range.start, end: range.end.min(self.rcv_nxt) });
         }
         self.send_ack(now);

@@ -1,6 +1,6 @@
 //! The receiving end of a connection: puts data in order, holds it until the application reads, and answers.
 
-use super::ack_policy::AckPolicy;
+use super::ack_policy::{AckPolicy, MAX_QUICK};
 use super::ecn::ReceiverEcn;
 use super::limits::FIRST_BYTE;
 use super::packet_memory;
@@ -143,11 +143,11 @@ impl Receiver {
         self.measure_rtt_by_echo(now, data.header.ts_echo, data.len);
         if range.end <= self.rcv_nxt {
             self.reassembly.report_duplicate(range);
-            self.enter_quick_mode();
+            self.enter_quick_mode(MAX_QUICK);
             self.ack_policy.schedule();
         } else if range.start >= self.rcv_nxt + self.window_left() {
             // Beyond the window: the sender is told where it ends.
-            self.enter_quick_mode();
+            self.enter_quick_mode(MAX_QUICK);
             self.ack_policy.schedule();
         } else if range.start <= self.rcv_nxt {
             self.take_in_order(now, data, range, rtt);

@@ -2,7 +2,7 @@
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{DropReason, PathCount, RunRecord};
+use pipefill_core::record::{AqmSample, DropReason, PathCount, RunRecord};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::Sim;
 
@@ -106,10 +106,42 @@ fn dctcp_needs_ecn_at_both_ends() {
 }
 
 #[test]
+fn how_a_discipline_stands_is_recorded_over_time() {
+    for (aqm, has_probability, has_count) in [
+        ("codel", false, true),
+        ("fq_codel", false, true),
+        ("pie", true, false),
+        ("dualpi2", true, false),
+        ("drophead", false, false),
+    ] {
+        let path = format!("rtt = \"20ms\"\nrate = \"20mbit\"\naqm = \"{aqm}\"");
+        let record = record(&path, "[[flow]]\nduration = \"5s\"\n");
+        let rows = &record.aqm;
+        assert!(rows.len() > 400, "{aqm}: {} rows", rows.len());
+        assert!(rows.iter().all(|row| row.direction == Direction::Forward), "{aqm}: the way back has none");
+        let counts =
+            |row: &AqmSample| [row.packets, row.sojourn_sum_us, row.dropped_packets, row.overflow_packets];
+        assert!(
+            rows.windows(2).all(|pair| counts(&pair[0]).iter().zip(counts(&pair[1])).all(|(a, b)| *a <= b)),
+            "{aqm}"
+        );
+        let last = rows.last().expect("rows");
+        assert!(last.packets > 5_000 && last.sojourn_us.is_some(), "{aqm}: {last:?}");
+        let dropped = [DropReason::Aqm, DropReason::QueueFull];
+        let dropped = dropped.map(|reason| forward(&record, PathCount::Dropped(reason)));
+        assert_eq!([last.dropped_packets, last.overflow_packets], dropped, "{aqm}");
+        let has = |row: &AqmSample| (row.probability_ppb.is_some(), row.drop_count.is_some());
+        assert!(rows.iter().all(|row| has(row) == (has_probability, has_count)), "{aqm}");
+        let acts = |row: &AqmSample| row.probability_ppb.max(row.drop_count) > Some(0);
+        assert_eq!(rows.iter().any(acts), aqm != "drophead", "{aqm}");
+    }
+}
+
+#[test]
 fn a_record_repeats_byte_by_byte_and_has_nothing_of_an_aqm_without_one() {
     let path = "rtt = \"20ms\"\nrate = \"20mbit\"\naqm = \"pie\"";
     assert_eq!(record(path, BULK_AND_PING), record(path, BULK_AND_PING));
     let without = record("rtt = \"20ms\"\nrate = \"20mbit\"", "[[flow]]\nduration = \"1s\"\n");
-    assert!(without.manifest.aqm.is_empty());
+    assert!(without.manifest.aqm.is_empty() && without.aqm.is_empty());
     assert_eq!(without.manifest.path_count(Direction::Forward, PathCount::MarkedByAqm), None);
 }

@@ -2,8 +2,8 @@
 //! nightly compiler. Any input is what it should be, or an error; never a panic.
 
 use pipefill_core::record::{
-    CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit, Row,
-    TcpSample, UdpSample,
+    AqmSample, CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit,
+    Row, TcpSample, UdpSample,
 };
 use pipefill_core::tcp_info;
 use pipefill_store::{decode_manifest, decode_table, encode_manifest, encode_table};
@@ -25,6 +25,7 @@ pub fn records(bytes: &[u8]) -> usize {
         + table::<Retransmit>(bytes)
         + table::<PacketSample>(bytes)
         + table::<DatagramSample>(bytes)
+        + table::<AqmSample>(bytes)
 }
 
 /// The lines of a table before they are compressed, so that the parser of rows is reached; how many rows of all kinds it reads.
