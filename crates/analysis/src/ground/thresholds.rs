@@ -351,6 +351,13 @@ thresholds! {
     packet_queue_share: Infer, Share = 0.50, Source::Catalogue;
     /// A send buffer's writer waits until a third of it is free: of the largest flight less than this part is out when ACKs come.
     packet_refilled: Judge, Share = 0.88, Source::Kernel("sk_stream_min_wspace()");
+    /// What is in flight has fallen where it is less than this part of the most in the round trip before, and nothing was lost: a window would have
+    /// let out as much as was acknowledged …
+    packet_fallen: Infer, Share = 0.50, Source::Rfc("5681, 3.1");
+    /// … where that was this many segments: of fewer, those that one delayed ACK acknowledges are a large part.
+    packet_fallen_segments: Infer, Count = 20.0, Source::Catalogue;
+    /// A buffer is emptied before it is filled again where it has fallen in this part of the samples, whatever was lost before.
+    packet_fallen_often: Judge, Share = 0.10, Source::Kernel("sk_stream_min_wspace()");
     /// A flight that neither grows nor shrinks is the same in both halves of a span, but for this part.
     packet_flight_same: Judge, Share = 0.15, Source::Catalogue;
     /// A flight that is the same to a segment over this many spans is no congestion window's.
@@ -381,6 +388,12 @@ thresholds! {
     arrival_bursts_often: Judge, Count = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// … with round trips of at most this many times the least: bursts wait for each other.
     arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
+    /// With bursts further apart than a round trip, at most this many in each …
+    arrival_bursts_apart: Infer, Count = 0.85, Source::Rfc("5681, 3.1");
+    /// … and at least this many, they are neither a window's, which come once in each, nor pauses …
+    arrival_bursts_rare: Infer, Count = 0.30, Source::Catalogue;
+    /// … where they come so in this part of the spans.
+    arrival_apart: Judge, Share = 0.80, Source::Catalogue;
 
     /// A round trip of this many times the receiver's median is none.
     receiver_rtt_too_long: Infer, Times = 3.0, Source::Catalogue;

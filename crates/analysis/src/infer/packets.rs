@@ -10,7 +10,7 @@ pub(crate) mod conditions;
 mod rate;
 mod span;
 
-pub(crate) use rate::steady_rate;
+pub(crate) use rate::{apart_share, steady_rate};
 pub(crate) use span::CutSpan;
 
 use crate::ground::thresholds::{PACKET_SAMPLES_MAX, Thresholds};
@@ -196,6 +196,24 @@ mod tests {
         assert_eq!(waits(&written), [0.0, 0.0, 0.0], "the queue runs dry each 50 kB");
         let lossy = samples(|at, sample| sample.retransmits = at as u32);
         assert_eq!(waits(&lossy), [1.0, 1.0, 0.0], "what a loss has left");
+    }
+
+    #[test]
+    fn what_is_in_flight_falls_where_a_buffer_is_emptied_and_not_where_a_segment_is_lost() {
+        let flights = |flights: [u64; 4], sample_loses: bool| {
+            samples(|at, sample| {
+                sample.in_flight_bytes = flights[at as usize % 4];
+                sample.in_flight_peak_bytes = sample.in_flight_bytes;
+                sample.lost_segments = sample_loses.into();
+                sample.retransmits = (at / 60) as u32;
+            })
+        };
+        let emptied = waits(&flights([100_000, 80_000, 60_000, 30_000], false));
+        assert_eq!(emptied, [0.0, 0.0, 0.0], "losses are repaired in between");
+        let [unsent, by_cwnd, _] = waits(&flights([100_000, 80_000, 60_000, 30_000], true));
+        assert_eq!([unsent, by_cwnd], [1.0, 1.0], "what is lost is not in flight");
+        let [unsent, by_cwnd, _] = waits(&flights([20_000, 16_000, 12_000, 6_000], false));
+        assert_eq!([unsent, by_cwnd], [1.0, 1.0], "an ACK of a few segments");
     }
 
     #[test]

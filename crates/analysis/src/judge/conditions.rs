@@ -8,9 +8,12 @@ use pipefill_core::evidence::{Evidence, QuotaUse, SenderEvidence};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{Origin, StreamEnd};
 
-/// Whether the advertised window is used up.
-pub(super) fn has_used_rwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
-    sender.rwnd_used.is_some_and(|used| trace.at_least(t.window_used, used))
+/// Whether the advertised window is used up, or packets show that its sender waits for room in it: for that of a super-packet, up to a third of
+/// the window (`tcp_tso_should_defer()`).
+pub(super) fn has_used_rwnd(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let used = evidence.sender.as_ref().and_then(|sender| sender.rwnd_used);
+    used.is_some_and(|used| trace.at_least(t.window_used, used))
+        || evidence.packets.is_some_and(|packets| release(&packets.span, t, trace) == Release::ReceiveWindow)
 }
 
 /// Share of the congestion window that is out. Packets show no window: where room in it lets data out, it is as large as what was in flight
@@ -33,7 +36,7 @@ pub(super) fn has_used_cwnd(evidence: &Evidence, t: &Thresholds, trace: &mut Tra
 /// The window that is used up; of two the smaller one.
 pub(super) fn used_window(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
     let sender = evidence.sender.as_ref()?;
-    let (by_rwnd, by_cwnd) = (has_used_rwnd(sender, t, trace), has_used_cwnd(evidence, t, trace));
+    let (by_rwnd, by_cwnd) = (has_used_rwnd(evidence, t, trace), has_used_cwnd(evidence, t, trace));
     let cwnd = sender.cwnd.or_else(|| evidence.packets.map(|packets| packets.flight));
     let is_smaller = sender.rwnd.zip(cwnd).is_some_and(|(rwnd, cwnd)| rwnd < cwnd);
     if by_rwnd && (is_smaller || !by_cwnd) {
@@ -83,11 +86,14 @@ pub(super) fn is_path_full(evidence: &Evidence, t: &Thresholds, trace: &mut Trac
             && trace.at_least(t.frames_fewest, path.frames)
             && trace.below(t.back_traffic, path.back_share);
     };
-    // A queue that only the round trip shows: where the rate is known it sends at that rate, or it overflows and others have the rest.
+    // A queue that only the round trip shows: where the rate is known it sends at that rate, or it overflows and others have the rest. While a timer
+    // is awaited the round trip is one of before.
     let is_sampled =
         evidence.plan.is_some() || path.rate_bps.is_some_and(|rate| rate.origin != Origin::Asked);
-    let stands =
-        path.queue_always && (is_sampled || path.overflow_always || trace.at_least(t.queue_sends, used));
+    let sends = evidence.plan.is_some() || trace.at_least(t.frames_fewest, path.frames);
+    let stands = path.queue_always
+        && sends
+        && (is_sampled || path.overflow_always || trace.at_least(t.queue_sends, used));
     // A bucket that was never empty lets anything through.
     !path.is_within_burst && (stands || trace.at_least(t.path_full, used))
 }
@@ -129,7 +135,7 @@ pub(super) fn is_unread(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) 
             trace.at_most(t.window_shrunk, if widest > 0 { now as f64 / widest as f64 } else { 0.0 })
         }),
     };
-    is_full && has_used_rwnd(sender, t, trace) && !is_repairing(sender, t, trace)
+    is_full && has_used_rwnd(evidence, t, trace) && !is_repairing(sender, t, trace)
 }
 
 /// Whether nearly all datagrams arrive, or the few losses are not those of a full queue.

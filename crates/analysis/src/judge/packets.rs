@@ -4,8 +4,8 @@ use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::losses;
-use crate::infer::packets::conditions::{has_lost, is_dry, is_paced, is_refilled, uses_window};
-use crate::infer::packets::{StreamPackets, steady_rate};
+use crate::infer::packets::conditions::{has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window};
+use crate::infer::packets::{StreamPackets, apart_share, steady_rate};
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
 
 /// Of the packets of `span`, which is asked for once for each judgement.
@@ -17,6 +17,8 @@ pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> R
         Release::ReceiveWindow
     } else if is_dry(span, t, trace) {
         if fills_no_buffer(span, t, trace) { Release::Application } else { Release::SendBuffer }
+    } else if is_emptied(span, t, trace) {
+        Release::SendBuffer
     } else if has_lost(span, t, trace) {
         Release::CongestionWindow
     } else if is_paced(span, t, trace) {
@@ -37,6 +39,7 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
     ArrivingPackets {
         dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,
         steady: steady_rate(packets.samples, t),
+        apart_share: apart_share(packets.samples, t),
         cwnd_cause: losses::cause_of_arrivals(packets.samples, t),
     }
 }
@@ -67,6 +70,7 @@ mod tests {
             tail_share: 0.0,
             widest_window: 1_000_000,
             drained_share: 0.0,
+            fallen_share: 0.0,
             since_loss: 9,
             since_change: 0,
             prompt_share: 0.9,
@@ -97,6 +101,13 @@ mod tests {
         let filled_again = |span: &mut PacketSpan| span.fill = Some(0.8);
         assert_eq!(of(filled_again), Release::SendBuffer);
         assert_eq!(of(|span| span.since_change = 1), Release::SendBuffer, "a window grows");
+        let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.1, 0);
+        assert_eq!(of(emptied), Release::SendBuffer, "whatever was lost");
+        let later = |span: &mut PacketSpan| {
+            emptied(span);
+            span.prompt_share = 0.4;
+        };
+        assert_eq!(of(later), Release::CongestionWindow, "no ACK made room");
         for change in [paced, filled_again] {
             let lost = of(|span| {
                 change(span);

@@ -95,6 +95,7 @@ pub static RULES: &[&Rule] = &[
     &app::ARRIVES_DRY,
     &pacing::ARRIVES_EVENLY,
     &sndbuf::ARRIVES_IN_BURSTS,
+    &sndbuf::ARRIVES_APART,
     &unknown::FEW_ROUNDS,
     &path::ARRIVES_WITH_QUEUE,
     &cwnd::ARRIVALS_MARKED,

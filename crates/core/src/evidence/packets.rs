@@ -39,6 +39,8 @@ pub struct PacketSpan {
     pub widest_window: u64,
     /// Share of the samples with little in flight.
     pub drained_share: f64,
+    /// Share of the samples in which what is in flight has fallen to a part of what was in the round trip before, without a loss, and not to nothing.
+    pub fallen_share: f64,
     /// Spans since something was lost: 0 where it was in this one.
     pub since_loss: usize,
     /// Spans over which the largest flight has been the same to a segment.
@@ -64,6 +66,8 @@ pub struct ArrivingPackets {
     pub dry_share: f64,
     /// The rate, where it stays the same.
     pub steady: Option<SteadyRate>,
+    /// Share of the spans of some round trips in which bursts come further apart than a round trip; absent without such spans.
+    pub apart_share: Option<f64>,
     /// What holds its congestion window, if that holds it: the kind of its losses, or timers; absent where nothing is missing.
     pub cwnd_cause: Option<Cause>,
 }

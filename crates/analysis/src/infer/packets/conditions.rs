@@ -44,10 +44,17 @@ pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
         || compare.at_least(t.packet_flight_constant, span.since_change as f64) && is_flat(span, t, compare)
 }
 
+/// Whether a send buffer is emptied, and filled again by the ACK that makes room: what is in flight falls meanwhile, as no window lets it.
+pub(crate) fn is_emptied(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.at_least(t.packet_fallen_often, span.fallen_share)
+        && compare.at_least(t.packet_prompt, span.prompt_share)
+}
+
 /// Whether written data wait to be sent.
 pub(super) fn has_unsent(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     uses_window(span, t, compare)
         || !is_dry(span, t, compare)
+            && !is_emptied(span, t, compare)
             && (has_lost(span, t, compare) || is_paced(span, t, compare) || !is_refilled(span, t, compare))
 }
 
@@ -55,6 +62,7 @@ pub(super) fn has_unsent(span: &PacketSpan, t: &Thresholds, compare: &mut impl C
 pub(super) fn waits_for_cwnd(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     !uses_window(span, t, compare)
         && !is_dry(span, t, compare)
+        && !is_emptied(span, t, compare)
         && (has_lost(span, t, compare) || !is_paced(span, t, compare) && !is_refilled(span, t, compare))
 }
 
@@ -62,6 +70,7 @@ pub(super) fn waits_for_cwnd(span: &PacketSpan, t: &Thresholds, compare: &mut im
 pub(super) fn waits_for_pacer(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     !uses_window(span, t, compare)
         && !is_dry(span, t, compare)
+        && !is_emptied(span, t, compare)
         && !has_lost(span, t, compare)
         && is_paced(span, t, compare)
 }

@@ -21,6 +21,15 @@ struct ArrivalSpan {
 
 /// `None` where the rate does not stay the same.
 pub(crate) fn steady_rate(samples: &[PacketSample], t: &Thresholds) -> Option<SteadyRate> {
+    steady(&spans(samples, t), t)
+}
+
+/// Share of the spans in which bursts come further apart than a round trip; `None` without spans.
+pub(crate) fn apart_share(samples: &[PacketSample], t: &Thresholds) -> Option<f64> {
+    apart(&spans(samples, t), t)
+}
+
+fn spans(samples: &[PacketSample], t: &Thresholds) -> Vec<ArrivalSpan> {
     let rtt_us = samples.iter().filter_map(|sample| sample.receiver_rtt_us).min();
     let (mut spans, mut rest) = (Vec::new(), samples);
     while !rest.is_empty() {
@@ -31,7 +40,13 @@ pub(crate) fn steady_rate(samples: &[PacketSample], t: &Thresholds) -> Option<St
     // What is left over at the end says little.
     let whole_us = spans.first().map_or(0, ArrivalSpan::length_us);
     spans.pop_if(|last| last.length_us() < whole_us.div_ceil(2));
-    steady(&spans, t)
+    spans
+}
+
+fn apart(spans: &[ArrivalSpan], t: &Thresholds) -> Option<f64> {
+    let bursts = t.arrival_bursts_rare.value()..=t.arrival_bursts_apart.value();
+    let apart = spans.iter().filter(|span| bursts.contains(&span.bursts_in_round_trip)).count();
+    (!spans.is_empty()).then(|| apart as f64 / spans.len() as f64)
 }
 
 fn steady(spans: &[ArrivalSpan], t: &Thresholds) -> Option<SteadyRate> {
@@ -129,6 +144,25 @@ mod tests {
         );
         let risen = found(|at, span| span.rtt_us += at as u32 * 200).map(|rate| rate.rtt_risen_most);
         assert_eq!(risen, Some(1.19), "a queue grows");
+    }
+
+    #[test]
+    fn bursts_are_apart_where_fewer_than_one_comes_in_a_round_trip() {
+        let span = |bursts_in_round_trip| ArrivalSpan {
+            from_us: 0,
+            to_us: 100_000,
+            rate: 1.0,
+            unevenness: 1.0,
+            rtt_us: 20_000,
+            out_of_order: 1,
+            bursts_in_round_trip,
+        };
+        let share =
+            |bursts: &[f64]| apart(&bursts.iter().map(|&bursts| span(bursts)).collect::<Vec<_>>(), &STANDARD);
+        assert_eq!(share(&[0.5, 0.85, 0.3, 0.67]), Some(1.0));
+        assert_eq!(share(&[1.0, 1.0, 0.86, 0.5]), Some(0.25), "a window's come once in each");
+        assert_eq!(share(&[0.0, 0.29]), Some(0.0), "pauses");
+        assert_eq!(share(&[]), None);
     }
 
     #[test]

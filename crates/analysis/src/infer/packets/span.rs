@@ -47,6 +47,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
                 / sum(own, |sample| sample.pushes.into()).max(1.0),
             widest_window: widest.until(samples, from..to),
             drained_share: share(own, |sample| (sample.in_flight_bytes as f64) < drained),
+            fallen_share: fallen_share(samples, from..to, t),
             since_loss: if has_losses(own) { 0 } else { since_loss },
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
             prompt_share: sum(own, |sample| sample.prompt_bytes) / sum(own, PacketSample::new_bytes).max(1.0),
@@ -151,6 +152,25 @@ fn full_window_share(samples: &[PacketSample]) -> f64 {
     let is_full = |sample: &&PacketSample| sample.least_room_bytes().is_some_and(|room| room < largest);
     let sending = samples.iter().filter(|sample| sample.new_bytes() > 0).count();
     samples.iter().filter(is_full).count() as f64 / sending.max(1) as f64
+}
+
+/// A window that nothing is lost from lets out as much as is acknowledged.
+fn fallen_share(samples: &[PacketSample], span: Range<usize>, t: &Thresholds) -> f64 {
+    let has_fallen = |&at: &usize| {
+        let now = &samples[at];
+        let since_us = now.t_us.saturating_sub(now.srtt_us.map_or(0, u64::from));
+        let before = samples[..at].iter().rev().take_while(|sample| sample.t_us >= since_us);
+        let is_lossy = now.lost_segments > 0
+            || before.clone().last().is_some_and(|first| first.retransmits < now.retransmits);
+        let most = before.map(PacketSample::most_in_flight_bytes).max().unwrap_or(0);
+        let segments = most / u64::from(now.mss_bytes).max(1);
+        !is_lossy
+            && now.in_flight_bytes > 0
+            && segments >= t.packet_fallen_segments.whole()
+            && (now.in_flight_bytes as f64) < t.packet_fallen.value() * most as f64
+    };
+    let length = span.len().max(1);
+    span.filter(has_fallen).count() as f64 / length as f64
 }
 
 fn fill(samples: &[PacketSample], flights: &[u64]) -> Option<f64> {

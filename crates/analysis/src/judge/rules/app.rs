@@ -47,10 +47,9 @@ pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     question: "Is the path full while neither a window nor the send buffer of this stream is used up?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
-        let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
             && !has_used_cwnd(evidence, t, trace)
-            && !has_used_rwnd(sender, t, trace)
+            && !has_used_rwnd(evidence, t, trace)
             && !has_used_sndbuf(evidence, t, trace)
     },
 };

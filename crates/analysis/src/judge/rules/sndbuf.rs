@@ -5,6 +5,8 @@ use super::super::conditions::{
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
+use super::path::carries_enough;
+use pipefill_core::limit::Cause;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     id: RuleId::new("sndbuf.below_fair_share"),
@@ -13,7 +15,7 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
-            && !has_used_rwnd(sender, t, trace)
+            && !has_used_rwnd(evidence, t, trace)
             && !has_used_cwnd(evidence, t, trace)
             && !is_waiting(evidence, t, trace)
             && has_used_sndbuf(evidence, t, trace)
@@ -74,6 +76,24 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
                     || trace.at_least(t.arrival_bursts_often, rate.bursts_in_round_trip))
                 && trace.at_most(t.arrival_flat_of_bursts, rate.rtt_risen)
         })
+    },
+};
+
+/// A window lets out a burst in each round trip, when its ACKs come. A buffer that is emptied by more than a third is written to when that much was
+/// acknowledged: later. A timer's waits are longer too.
+pub(super) const ARRIVES_APART: Rule = Rule {
+    id: RuleId::new("sndbuf.arrives_apart"),
+    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers and without a queue that makes all round trips twice as long?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(arrivals) = evidence.arrivals else { return false };
+        let Some(packets) = arrivals.packets else { return false };
+        packets.cwnd_cause != Some(Cause::Timeout)
+            && packets.apart_share.is_some_and(|share| trace.at_least(t.arrival_apart, share))
+            && arrivals.whole.idle_share.is_some_and(|share| trace.above(t.queue_idle, share))
+            && carries_enough(&arrivals.whole, t, trace)
+            && arrivals.whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
+            && trace.below(t.arrival_share, packets.dry_share)
     },
 };
 

@@ -12,8 +12,8 @@ use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
 use pipefill_core::evidence::{
-    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, QuotaUse, Risen, SenderEvidence, Settled,
-    SteadyRate,
+    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, PacketSpan, PathEvidence, QuotaUse, Risen,
+    SenderEvidence, SentPackets, Settled, SteadyRate,
 };
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{
@@ -255,6 +255,29 @@ fn a_queue_that_only_the_round_trip_shows_sends_at_the_rate_that_was_asked_for()
     };
     assert_eq!([is_busy(Origin::Asked, 85), is_busy(Origin::Asked, 10)], [true, false]);
     assert!(is_busy(Origin::Inferred, 10), "others may fill it");
+    assert!(!is_busy(Origin::Inferred, 0), "nothing moves: the round trip is one of before");
+}
+
+/// Behind the queue of others a sender waits for room for a super-packet: at most samples some segments less than the window are out.
+#[test]
+fn a_window_in_whose_front_packets_wait_is_no_application_that_offers_less() {
+    let rule = |full_window_share| {
+        let span = PacketSpan { full_window_share, ..PacketSpan::default() };
+        let path = PathEvidence {
+            base_rtt_us: 20_000,
+            rate_used: Some(1.0),
+            fair_share_bps: Some(24e6),
+            ..PathEvidence::default()
+        };
+        rule_of(Evidence {
+            sender: Some(SenderEvidence { rwnd_used: Some(0.85), rwnd: Some(18_800), ..idle() }),
+            packets: Some(SentPackets { span, flight: 16_000, flight_used: 0.5, ..SentPackets::default() }),
+            path,
+            ..Evidence::default()
+        })
+    };
+    assert_eq!(rule(0.5), "rwnd.below_fair_share");
+    assert_eq!(rule(0.4), "app.offers_less_in_full_path");
 }
 
 #[test]
@@ -348,7 +371,11 @@ fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
         let arrivals = Arrivals {
             whole,
             spoken_in_round_trip: Some(spoken),
-            packets: Some(ArrivingPackets { dry_share: 0.4, steady: Some(steady), cwnd_cause: None }),
+            packets: Some(ArrivingPackets {
+                dry_share: 0.4,
+                steady: Some(steady),
+                ..ArrivingPackets::default()
+            }),
             ..Arrivals::default()
         };
         rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
@@ -417,6 +444,41 @@ fn a_steady_rate_in_bursts_a_round_trip_apart_is_a_buffers_and_not_a_pacers() {
     assert_eq!(rule(0.1, 0.5), "pacing.program.arrives_evenly", "a burst in two round trips");
     assert_eq!(rule(0.1, 1.0), "sndbuf.arrives_in_bursts", "shorter than the time between two samples");
     assert_eq!(rule(0.9, 0.0), "sndbuf.arrives_in_bursts");
+}
+
+#[test]
+fn bursts_further_apart_than_a_round_trip_are_a_buffers_whatever_was_lost() {
+    let rule = |change: &dyn Fn(&mut ArrivalsOfAll, &mut ArrivingPackets)| {
+        let mut whole = ArrivalsOfAll {
+            rounds: 50,
+            segments: Some(200.0),
+            spread: 0.4,
+            disordered_share: 0.1,
+            idle_share: Some(0.4),
+            risen_always: Some(Risen { times: 1.7, above_us: 20_000.0 }),
+            ..ArrivalsOfAll::default()
+        };
+        let mut packets = ArrivingPackets {
+            apart_share: Some(0.8),
+            cwnd_cause: Some(Cause::QueueLoss),
+            ..ArrivingPackets::default()
+        };
+        change(&mut whole, &mut packets);
+        let arrivals = Arrivals { whole, packets: Some(packets), ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(&|_, _| ()), "sndbuf.arrives_apart");
+    let others: [(&dyn Fn(&mut ArrivalsOfAll, &mut ArrivingPackets), &str); 6] = [
+        (&|_, packets| packets.apart_share = Some(0.7), "a window's come once in each"),
+        (&|_, packets| packets.cwnd_cause = Some(Cause::Timeout), "timers are awaited in between"),
+        (&|_, packets| packets.dry_share = 0.6, "short writes"),
+        (&|whole, _| whole.idle_share = Some(0.15), "no silence"),
+        (&|whole, _| whole.segments = Some(19.0), "a few segments"),
+        (&|whole, _| whole.risen_always = Some(Risen { times: 2.0, above_us: 20_000.0 }), "a queue of ACKs"),
+    ];
+    for (change, why) in others {
+        assert_eq!(rule(change), "cwnd.arrivals_disordered", "{why}");
+    }
 }
 
 #[test]
