@@ -15,7 +15,7 @@ pub use commands::{quoted, repeat_command};
 pub use verdict::verdict_sentence;
 
 use crate::quantity::{percent, rate};
-use pipefill_analysis::findings::connections::{Captured, Connections, TestFinding};
+use pipefill_analysis::findings::connections::{Captured, Connections, PastedOutput, TestFinding};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::reproduce::Fit;
 use pipefill_analysis::findings::verdict::Verdict;
@@ -92,6 +92,12 @@ pub fn complete_connections(mut found: Connections) -> Connections {
 /// The flows of a capture.
 pub fn complete_capture(mut found: Captured) -> Captured {
     found.flows.iter_mut().for_each(|flow| complete(&mut flow.verdict));
+    found
+}
+
+/// The connections of another program's output.
+pub fn complete_output(mut found: PastedOutput) -> PastedOutput {
+    found.connections.iter_mut().for_each(|one| complete(&mut one.finding.verdict));
     found
 }
 
