@@ -43,7 +43,7 @@ pub(crate) mod way;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use known_path::{KnownPath, KnownWay, Policer};
 pub use known_run::KnownRun;
-pub(crate) use known_run::is_flight_estimated;
+pub(crate) use known_run::{is_flight_estimated, is_sample_per_round};
 pub(crate) use rate_over_time::asked_rate;
 
 use crate::ground::models::headers::Headers;
@@ -68,6 +68,8 @@ pub struct Inference<'a> {
     headers: Headers,
     /// Samples that a round has at least.
     round_samples: usize,
+    /// Rounds of a plateau that have to agree.
+    plateau_rounds: usize,
     /// Whether segments were sent again before the first sample.
     has_lost_before: bool,
 }
@@ -83,7 +85,8 @@ impl<'a> Inference<'a> {
             tracks: run.streams.iter().filter_map(track).collect(),
             packets: BTreeMap::new(),
             headers: run.path.headers,
-            round_samples: run.epoch_samples(thresholds),
+            round_samples: run.round_samples(thresholds),
+            plateau_rounds: run.plateau_rounds(thresholds),
             has_lost_before: run.before.retransmits > 0,
         }
     }
@@ -122,7 +125,13 @@ impl<'a> Inference<'a> {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
             let rounds: Vec<Vec<Round>> =
                 its.iter().map(|track| rounds::of(track, fewest, thresholds)).collect();
-            let of_way = DirectionRounds { tracks: &its, rounds: &rounds, base_us: base.value, thresholds };
+            let of_way = DirectionRounds {
+                tracks: &its,
+                rounds: &rounds,
+                base_us: base.value,
+                plateau_rounds: self.plateau_rounds,
+                thresholds,
+            };
             found[direction.index()] = of_way.bottleneck(self.headers);
             shared[direction.index()] = of_way.shared();
             if let Some(losses) = losses::find(&its, base.value, thresholds) {

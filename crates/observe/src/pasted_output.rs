@@ -143,6 +143,7 @@ fn read_from(output: &Output) -> ReadFrom {
         program: output.program.clone(),
         version: output.version.clone(),
         flight_estimated: each().any(|one| one.flight_estimated),
+        sample_per_round: each().any(|one| one.sample_per_round),
         gaps,
     }
 }

@@ -9,7 +9,9 @@ use crate::output::{Output, OutputConnection, OutputDatagrams, ReadError};
 use crate::samples::{SentInterval, SentStream, USUAL_MSS, micros, received, sent};
 use pipefill_core::record::{Gap, Observed, ReadFrom};
 use pipefill_core::units::Rate;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,14 +22,16 @@ const HEADERS: u32 = 52;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Document {
+    #[serde(deserialize_with = "whole")]
     start: Start,
     intervals: Vec<Interval>,
+    #[serde(deserialize_with = "whole")]
     end: End,
     error: Text,
     server_output_json: Option<Box<Self>>,
     /// `start`, `interval`, `end`, `error`, `server_output_json` of a line.
     event: Option<String>,
-    data: Option<serde_json::Value>,
+    data: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,6 +121,11 @@ struct EndStream {
 struct Cpu {
     host_total: Number,
     remote_total: Number,
+}
+
+/// A part of a document that may have a member several times, as iperf3 writes the sizes of the buffers for each stream: the last one counts.
+fn whole<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).unwrap_or_default())
 }
 
 /// A stream's key: its socket, and whether this host sends on it.
@@ -241,6 +250,7 @@ impl Document {
                     writes_all: sends && target == Some(0),
                     read_from: Some(ReadFrom {
                         flight_estimated: sends,
+                        sample_per_round: sends,
                         gaps: gaps(sends, &intervals, stream, target),
                         ..ReadFrom::default()
                     }),

@@ -93,7 +93,12 @@ impl Output {
             ];
             lacks.into_iter().flatten().collect()
         };
-        let read_from = Some(ReadFrom { flight_estimated: !is_of_receiver, gaps, ..ReadFrom::default() });
+        let read_from = Some(ReadFrom {
+            flight_estimated: !is_of_receiver,
+            sample_per_round: !is_of_receiver,
+            gaps,
+            ..ReadFrom::default()
+        });
         self.connections.push(OutputConnection {
             observed: Observed { read_from, ..observed },
             every: Duration::from_micros(first.to_us.saturating_sub(first.from_us)),
@@ -184,5 +189,5 @@ pub(crate) fn amount(number: &str, unit: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = number * factor;
-    (bytes < 1e18).then_some(bytes as u64)
+    (bytes < 1e15).then_some(bytes as u64)
 }

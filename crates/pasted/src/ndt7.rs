@@ -5,7 +5,7 @@
 use crate::documents::each;
 use crate::number::{Number, Text};
 use crate::output::{Output, OutputConnection, ReadError};
-use crate::samples::{ESTABLISHED, USUAL_MSS, of_info};
+use crate::samples::{ESTABLISHED, USUAL_MSS, are_rounds, of_info};
 use pipefill_core::record::{Gap, Observed, ReadFrom, TcpSample};
 use pipefill_core::tcp_info::{CaState, TcpInfo};
 use serde::Deserialize;
@@ -151,7 +151,11 @@ fn connection(observed: Observed, samples: Vec<TcpSample>) -> Option<OutputConne
         observed: Observed {
             // The server of a download writes as fast as it can; that of an upload only reads.
             writes_all: last.info.bytes_acked > last.info.bytes_received,
-            read_from: Some(ReadFrom { gaps: gaps.into_iter().flatten().collect(), ..ReadFrom::default() }),
+            read_from: Some(ReadFrom {
+                sample_per_round: are_rounds(&samples),
+                gaps: gaps.into_iter().flatten().collect(),
+                ..ReadFrom::default()
+            }),
             ..observed
         },
         every: Duration::from_micros(second.t_us.saturating_sub(first.t_us)),

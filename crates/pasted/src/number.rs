@@ -30,7 +30,7 @@ impl Number {
 }
 
 /// Counters and sizes of a transfer stay far below.
-const LARGEST: f64 = 1e18;
+const LARGEST: f64 = 1e15;
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -132,6 +132,16 @@ pub(crate) const fn of_info(t_us: u64, info: TcpInfo) -> TcpSample {
     }
 }
 
+/// Whether each of `samples` is a round of its own: they are few, and at least a round trip apart.
+pub(crate) fn are_rounds(samples: &[TcpSample]) -> bool {
+    /// With more of them four make a round.
+    const MOST: usize = 40;
+    let round_trip_us = samples.iter().filter_map(|sample| sample.info.srtt_us).max().map_or(0, u64::from);
+    let is_apart =
+        |pair: &[TcpSample]| matches!(pair, [before, now] if now.t_us >= before.t_us + round_trip_us);
+    (3..=MOST).contains(&samples.len()) && samples.windows(2).all(is_apart)
+}
+
 /// Microseconds of seconds that another program printed; `None` where they are none of a test.
 pub(crate) fn micros(seconds: f64) -> Option<u64> {
     /// A month: no test lasts longer, and times of a clock are none of a test.

@@ -6,7 +6,7 @@ mod clock;
 mod reading;
 
 use crate::output::{Output, OutputConnection};
-use crate::samples::of_info;
+use crate::samples::are_rounds;
 use clock::Clock;
 use pipefill_core::record::{Gap, Observed, ReadFrom, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
@@ -74,7 +74,7 @@ fn connection(mut readings: Vec<Reading>) -> Option<OutputConnection> {
     let (times_us, samples) = timed(&readings);
     let last = readings.last()?;
     let gaps = [
-        (samples.len() <= 2 && readings.len() == 1).then_some(Gap::Readings),
+        (readings.len() == 1).then_some(Gap::Readings),
         (readings.len() > 1 && !are_timed).then_some(Gap::Times),
         last.memory.is_none().then_some(Gap::SendBuffer),
         last.info.rwnd_bytes.is_none().then_some(Gap::ReceiveWindow),
@@ -86,7 +86,11 @@ fn connection(mut readings: Vec<Reading>) -> Option<OutputConnection> {
             process: last.process.clone(),
             local: last.local.clone(),
             remote: last.remote.clone(),
-            read_from: Some(ReadFrom { gaps: gaps.into_iter().flatten().collect(), ..ReadFrom::default() }),
+            read_from: Some(ReadFrom {
+                sample_per_round: readings.len() > 1 && are_rounds(&samples),
+                gaps: gaps.into_iter().flatten().collect(),
+                ..ReadFrom::default()
+            }),
             ..Observed::default()
         },
         congestion_control: last.congestion_control.clone(),
@@ -96,7 +100,8 @@ fn connection(mut readings: Vec<Reading>) -> Option<OutputConnection> {
     })
 }
 
-/// The samples, and the time from the first to the second. Of one reading there are two samples: the reading stands for the round trip before it.
+/// The samples, and the time from the first to the second. A single reading stands for the round trip before it: for its beginning, its middle and
+/// its end.
 fn timed(readings: &[Reading]) -> (Option<u64>, Vec<TcpSample>) {
     let mut samples: Vec<TcpSample> = Vec::new();
     let mut now_us = 0_u64;
@@ -108,29 +113,26 @@ fn timed(readings: &[Reading]) -> (Option<u64>, Vec<TcpSample>) {
         }
         samples.push(reading.sample(now_us));
     }
-    if let [only] = &samples[..] {
+    if let ([only], Some(reading)) = (&samples[..], readings.last()) {
         let round_trip_us = u64::from(only.info.srtt_us.unwrap_or(0)).max(1_000);
-        let first = a_round_trip_before(only, round_trip_us);
-        let last = TcpSample { t_us: round_trip_us, ..only.clone() };
-        samples = vec![first, last];
+        let before = |us: u64| at_a_time_before(only, us, round_trip_us, reading.is_busy());
+        samples = vec![before(round_trip_us), before(round_trip_us / 2), before(0)];
     }
     let every = samples.first().zip(samples.get(1)).map(|(first, next)| next.t_us - first.t_us);
     (every, samples)
 }
 
-/// The same with the bytes that the socket's own delivery rate gives for the round trip before (`tcp_rate_gen()`).
-fn a_round_trip_before(sample: &TcpSample, round_trip_us: u64) -> TcpSample {
+/// The same `us` before, in a record that ends at `end_us`: with the bytes that the socket's own delivery rate gives for that time (`tcp_rate_gen()`).
+fn at_a_time_before(sample: &TcpSample, us: u64, end_us: u64, is_busy: bool) -> TcpSample {
     let info = sample.info;
-    let delivered = info.delivery_rate_bps.map(|bps| u128::from(bps) * u128::from(round_trip_us) / 8_000_000);
+    // Of a socket with nothing outstanding the rate is one of some time ago.
+    let delivered = info
+        .delivery_rate_bps
+        .filter(|_| info.unacked_bytes > 0)
+        .map(|bps| u128::from(bps) * u128::from(us) / 8_000_000);
     let delivered = delivered.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
     // What was delivered is acknowledged, but for what came out of order.
-    let before = |bytes: Option<u64>| bytes.map(|bytes| bytes.saturating_sub(delivered));
-    let info = TcpInfo { bytes_acked: before(info.bytes_acked), ..info };
-    TcpSample {
-        sndbuf_bytes: sample.sndbuf_bytes,
-        wmem_queued_bytes: sample.wmem_queued_bytes,
-        rmem_alloc_bytes: sample.rmem_alloc_bytes,
-        rcvbuf_bytes: sample.rcvbuf_bytes,
-        ..of_info(0, info)
-    }
+    let bytes_acked = info.bytes_acked.map(|bytes| bytes.saturating_sub(delivered));
+    let busy_us = info.busy_us.map(|busy_us| busy_us.saturating_sub(if is_busy { us } else { 0 }));
+    TcpSample { t_us: end_us - us, info: TcpInfo { bytes_acked, busy_us, ..info }, ..sample.clone() }
 }

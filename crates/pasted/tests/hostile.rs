@@ -7,13 +7,30 @@ use proptest::prelude::*;
 /// JSON in the form of iperf3's, with anything in its members.
 fn interval() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
-        "socket", "start", "end", "seconds", "bytes", "retransmits", "snd_cwnd", "snd_wnd", "rtt", "rttvar", "pmtu", "omitted",
-        "sender", "packets", "lost_packets", "jitter_ms", "out_of_order",
+        "socket",
+        "start",
+        "end",
+        "seconds",
+        "bytes",
+        "retransmits",
+        "snd_cwnd",
+        "snd_wnd",
+        "rtt",
+        "rttvar",
+        "pmtu",
+        "omitted",
+        "sender",
+        "packets",
+        "lost_packets",
+        "jitter_ms",
+        "out_of_order",
     ]);
     let value = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
         (0_u32..100).prop_map(|number| number.to_string()),
-        any::<f64>().prop_filter("JSON has no infinity", |number| number.is_finite()).prop_map(|number| format!("{number:e}")),
+        any::<f64>()
+            .prop_filter("JSON has no infinity", |number| number.is_finite())
+            .prop_map(|number| format!("{number:e}")),
         Just("null".to_owned()),
         Just("true".to_owned()),
         Just("\"5\"".to_owned()),
@@ -28,12 +45,45 @@ fn interval() -> impl Strategy<Value = String> {
 /// A line of ss with anything behind the names.
 fn socket() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
-        "rtt", "rto", "mss", "cwnd", "ssthresh", "bytes_acked", "bytes_received", "unacked", "retrans", "lost", "sacked", "minrtt",
-        "snd_wnd", "notsent", "busy", "rwnd_limited", "skmem", "wscale", "backoff", "lastrcv", "delivered", "app_limited",
+        "rtt",
+        "rto",
+        "mss",
+        "cwnd",
+        "ssthresh",
+        "bytes_acked",
+        "bytes_received",
+        "unacked",
+        "retrans",
+        "lost",
+        "sacked",
+        "minrtt",
+        "snd_wnd",
+        "notsent",
+        "busy",
+        "rwnd_limited",
+        "skmem",
+        "wscale",
+        "backoff",
+        "lastrcv",
+        "delivered",
+        "app_limited",
     ]);
     let value = prop::sample::select(vec![
-        "0", "1", "-1", "4294967295", "18446744073709551615", "99999999999999999999", "nan", "1e308", "1/2", "7,7", "8ms(3.4%)",
-        "(r0,rb1,t0,tb65536,f0,w99999999999,o0,bl0,d0)", "", ":", "ü",
+        "0",
+        "1",
+        "-1",
+        "4294967295",
+        "18446744073709551615",
+        "99999999999999999999",
+        "nan",
+        "1e308",
+        "1/2",
+        "7,7",
+        "8ms(3.4%)",
+        "(r0,rb1,t0,tb65536,f0,w99999999999,o0,bl0,d0)",
+        "",
+        ":",
+        "ü",
     ]);
     prop::collection::vec((name, value), 0..20).prop_map(|all| {
         let words: Vec<String> = all.iter().map(|(name, value)| format!("{name}:{value}")).collect();
@@ -123,7 +173,10 @@ fn times_that_are_negative_or_no_numbers_are_left_out() {
 #[test]
 fn a_long_test_is_bounded() {
     let interval = |at: usize| {
-        format!("{{\"streams\":[{{\"socket\":5,\"start\":{at},\"end\":{},\"bytes\":1000,\"rtt\":1000}}]}}", at + 1)
+        format!(
+            "{{\"streams\":[{{\"socket\":5,\"start\":{at},\"end\":{},\"bytes\":1000,\"rtt\":1000}}]}}",
+            at + 1
+        )
     };
     let all: Vec<String> = (0..50_000).map(interval).collect();
     let text = format!("{{\"start\":{{}},\"intervals\":[{}],\"end\":{{}}}}", all.join(","));

@@ -2,6 +2,7 @@
 
 use pipefill_core::record::Gap;
 use pipefill_core::tcp_info::CaState;
+use pipefill_core::units::Rate;
 use pipefill_pasted::{Output, OutputConnection, read};
 use std::time::Duration;
 
@@ -23,13 +24,14 @@ fn interval(start: u32, more: &str) -> String {
     )
 }
 
-const SHOWN: &str =
-    r#", "retransmits": 2, "snd_cwnd": 300000, "snd_wnd": 120000, "rtt": 100000, "rttvar": 50, "omitted": false, "sender": true"#;
-const CONNECTED: &str =
-    r#""connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 41014, "remote_host": "10.0.0.2", "remote_port": 5201}]"#;
+const SHOWN: &str = r#", "retransmits": 2, "snd_cwnd": 300000, "snd_wnd": 120000, "rtt": 100000, "rttvar": 50, "omitted": false, "sender": true"#;
+const CONNECTED: &str = r#""connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 41014, "remote_host": "10.0.0.2", "remote_port": 5201}]"#;
 
 fn document(start: &str, intervals: &[String], end: &str) -> String {
-    format!(r#"{{"start": {{{CONNECTED}, {start}}}, "intervals": [{}], "end": {{{end}}}}}"#, intervals.join(","))
+    format!(
+        r#"{{"start": {{{CONNECTED}, {start}}}, "intervals": [{}], "end": {{{end}}}}}"#,
+        intervals.join(",")
+    )
 }
 
 const TEST: &str = r#""version": "iperf 3.12", "tcp_mss_default": 1448, "sock_bufsize": 0, "sndbuf_actual": 16384,
@@ -38,17 +40,25 @@ const TEST: &str = r#""version": "iperf 3.12", "tcp_mss_default": 1448, "sock_bu
 /// 1 MB in a second at a round trip of 100 ms are 100 kB a round trip.
 #[test]
 fn an_interval_of_iperf3_is_a_sample_with_the_flight_of_its_rate() {
-    let text = document(TEST, &[interval(0, SHOWN), interval(1, SHOWN)], r#""sender_tcp_congestion": "cubic""#);
+    let text =
+        document(TEST, &[interval(0, SHOWN), interval(1, SHOWN)], r#""sender_tcp_congestion": "cubic""#);
     let connection = only(&text);
     let observed = &connection.observed;
     assert_eq!((observed.local.as_str(), observed.remote.as_str()), ("10.0.0.1:41014", "10.0.0.2:5201"));
     assert_eq!((connection.congestion_control.as_str(), connection.every), ("cubic", Duration::from_secs(1)));
     assert!(observed.writes_all && observed.read_from.as_ref().unwrap().flight_estimated);
     assert_eq!(gaps(&connection), [Gap::SendBuffer, Gap::LeastRoundTrip]);
-    let told: Vec<_> = connection.samples.iter().map(|sample| (sample.t_us, sample.info.bytes_acked, sample.info.retransmits)).collect();
+    let told: Vec<_> = connection
+        .samples
+        .iter()
+        .map(|sample| (sample.t_us, sample.info.bytes_acked, sample.info.retransmits))
+        .collect();
     assert_eq!(told, [(0, Some(0), 0), (1_000_000, Some(1_000_000), 2), (2_000_000, Some(2_000_000), 4)]);
     let info = connection.samples[0].info;
-    assert_eq!((info.unacked_bytes, info.rwnd_bytes, info.cwnd_bytes), (100_000, Some(120_000), Some(300_000)));
+    assert_eq!(
+        (info.unacked_bytes, info.rwnd_bytes, info.cwnd_bytes),
+        (100_000, Some(120_000), Some(300_000))
+    );
     assert_eq!(connection.samples[0].sndbuf_bytes, None, "what the system chose at first grows");
 }
 
@@ -71,7 +81,10 @@ fn an_old_version_leaves_out_what_it_did_not_print() {
         "",
     );
     let connection = only(&text);
-    assert_eq!(gaps(&connection), [Gap::ReceiveWindow, Gap::SendBuffer, Gap::LeastRoundTrip, Gap::OfferedRate]);
+    assert_eq!(
+        gaps(&connection),
+        [Gap::ReceiveWindow, Gap::SendBuffer, Gap::LeastRoundTrip, Gap::OfferedRate]
+    );
     assert!(!connection.observed.writes_all && connection.offered.is_none());
 }
 
@@ -83,11 +96,12 @@ fn the_receivers_side_shows_what_arrived() {
         r#""test_start": {"protocol": "TCP", "reverse": 1}"#,
         r#""accepted_connection": {"host": "10.0.0.2"}, "test_start": {"protocol": "TCP", "reverse": 0}"#,
     ] {
-        let connection = only(&document(start, &[plain.clone()], ""));
+        let connection = only(&document(start, std::slice::from_ref(&plain), ""));
         assert_eq!(gaps(&connection), [Gap::Sender], "{start}");
         assert_eq!(connection.samples[1].info.bytes_received, Some(1_000_000));
     }
-    let reverse_server = r#""accepted_connection": {"host": "10.0.0.2"}, "test_start": {"protocol": "TCP", "reverse": 1}"#;
+    let reverse_server =
+        r#""accepted_connection": {"host": "10.0.0.2"}, "test_start": {"protocol": "TCP", "reverse": 1}"#;
     assert!(!gaps(&only(&document(reverse_server, &[plain], ""))).contains(&Gap::Sender));
 }
 
@@ -114,7 +128,10 @@ fn the_servers_output_shows_the_sender_of_a_reversed_test() {
     let client = document(r#""test_start": {"protocol": "TCP", "reverse": 1}"#, &[interval(0, "")], "");
     let text = format!(r#"{}, "server_output_json": {server}}}"#, client.strip_suffix('}').unwrap());
     let connection = only(&text);
-    assert_eq!((connection.observed.local.as_str(), connection.samples[0].info.rwnd_bytes), ("10.0.0.2:5201", Some(120_000)));
+    assert_eq!(
+        (connection.observed.local.as_str(), connection.samples[0].info.rwnd_bytes),
+        ("10.0.0.2:5201", Some(120_000))
+    );
 }
 
 #[test]
@@ -140,20 +157,27 @@ fn several_documents_and_lines_of_a_stream_are_tests_of_their_own() {
         interval(0, SHOWN)
     );
     let streamed = read(lines.replace("\n    ", " ").as_bytes()).unwrap();
-    assert_eq!((streamed.program.as_str(), streamed.connections.len(), streamed.is_cut_off), ("iperf3 --json-stream", 1, false));
+    assert_eq!(
+        (streamed.program.as_str(), streamed.connections.len(), streamed.is_cut_off),
+        ("iperf3 --json-stream", 1, false)
+    );
     let killed = lines.rsplit_once("{\"event\":\"end\"").unwrap().0;
     assert!(read(killed.as_bytes()).unwrap().is_cut_off);
 }
 
 #[test]
 fn datagrams_are_what_both_ends_counted() {
-    let start = r#""test_start": {"protocol": "UDP", "blksize": 1448, "reverse": 0, "target_bitrate": 10000000}"#;
+    let start =
+        r#""test_start": {"protocol": "UDP", "blksize": 1448, "reverse": 0, "target_bitrate": 10000000}"#;
     let end = r#""streams": [{"udp": {"socket": 5, "start": 0, "end": 2, "seconds": 2, "bytes": 2896000, "jitter_ms": 0.25,
         "lost_packets": 100, "packets": 2000, "lost_percent": 5, "out_of_order": 3, "sender": true}}]"#;
     let output = read(document(start, &[], end).as_bytes()).unwrap();
     let flow = &output.datagrams[0];
     assert_eq!((flow.sent, flow.lost, flow.reordered, flow.span_us), (2_000, 100, 3, 2_000_000));
-    assert_eq!((flow.asked.map(|rate| rate.bps()), flow.sends, flow.jitter_ns), (Some(10_000_000), true, Some(250_000)));
+    assert_eq!(
+        (flow.asked.map(Rate::bps), flow.sends, flow.jitter_ns),
+        (Some(10_000_000), true, Some(250_000))
+    );
 }
 
 const SS: &str = "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process
@@ -167,29 +191,49 @@ fn one_reading_of_ss_stands_for_the_round_trip_before_it() {
     assert_eq!(connection.congestion_control, "cubic");
     assert_eq!(connection.observed.process.as_ref().unwrap().pid, 4711);
     assert_eq!(gaps(&connection), [Gap::Readings]);
-    let [before, now] = &connection.samples[..] else { panic!("two samples") };
-    assert_eq!((before.t_us, now.t_us), (0, 50_060));
+    let [before, middle, now] = &connection.samples[..] else { panic!("three samples") };
+    assert_eq!((before.t_us, middle.t_us, now.t_us), (0, 25_030, 50_060));
     // 23.12 Mbit/s for 50.06 ms.
     assert_eq!(now.info.bytes_acked.unwrap() - before.info.bytes_acked.unwrap(), 144_673);
     let info = now.info;
-    assert_eq!((info.unacked_bytes, info.cwnd_bytes, info.ssthresh_bytes), (143_352, Some(173_760), Some(72_400)));
+    assert_eq!(
+        (info.unacked_bytes, info.cwnd_bytes, info.ssthresh_bytes),
+        (143_352, Some(173_760), Some(72_400))
+    );
     assert_eq!((info.rwnd_bytes, info.rwnd_scale, info.notsent_bytes), (Some(276_480), Some(7), Some(1_128)));
     assert_eq!((info.srtt_us, info.min_rtt_us, info.rto_us), (Some(50_060), Some(50_005), Some(452_000)));
-    assert_eq!((info.busy_us, info.rwnd_limited_us, info.sndbuf_limited_us), (Some(8_680_000), Some(4_340_000), Some(0)));
-    assert_eq!((info.ca_state, info.retransmits, info.delivery_app_limited), (Some(CaState::Open), 2, Some(false)));
-    assert_eq!((now.sndbuf_bytes, now.wmem_queued_bytes, now.rcvbuf_bytes), (Some(2_626_560), Some(200_000), Some(131_072)));
+    assert_eq!(
+        (info.busy_us, info.rwnd_limited_us, info.sndbuf_limited_us),
+        (Some(8_680_000), Some(4_340_000), Some(0))
+    );
+    assert_eq!(
+        (info.ca_state, info.retransmits, info.delivery_app_limited),
+        (Some(CaState::Open), 2, Some(false))
+    );
+    assert_eq!(
+        (now.sndbuf_bytes, now.wmem_queued_bytes, now.rcvbuf_bytes),
+        (Some(2_626_560), Some(200_000), Some(131_072))
+    );
 }
 
 /// The same socket a second later.
 fn later() -> String {
-    let moved = [("bytes_acked:1425112", "bytes_acked:4425112"), ("lastrcv:8680", "lastrcv:9680"), ("busy:8680ms", "busy:9600ms")];
+    let moved = [
+        ("bytes_acked:1425112", "bytes_acked:4425112"),
+        ("lastrcv:8680", "lastrcv:9680"),
+        ("busy:8680ms", "busy:9600ms"),
+    ];
     moved.iter().fold(SS.to_owned(), |text, (before, now)| text.replace(before, now))
 }
 
 #[test]
 fn the_time_between_two_readings_is_the_clocks_or_that_of_an_age() {
     let every = |text: String| only(&text).every;
-    assert_eq!(every(SS.to_owned() + &later()), Duration::from_secs(1), "nothing came: lastrcv grew by 1000 ms");
+    assert_eq!(
+        every(SS.to_owned() + &later()),
+        Duration::from_secs(1),
+        "nothing came: lastrcv grew by 1000 ms"
+    );
     let timed = |first: &str, second: &str| every(format!("{first}\n{SS}{second}\n{}", later()));
     assert_eq!(timed("1795591232.25", "1795591232.75"), Duration::from_millis(500));
     assert_eq!(timed("Thu Nov 26 10:00:00 UTC 2026", "Thu Nov 26 10:00:02 UTC 2026"), Duration::from_secs(2));
@@ -205,19 +249,28 @@ fn other_forms_of_ss_are_read() {
     let connection = only(old);
     assert_eq!(connection.observed.local, "[fd00::1]:48122");
     let info = connection.samples[1].info;
-    assert_eq!((info.pacing_rate_bps, info.max_pacing_rate_bps), (Some(154_400_000), Some(Some(200_000_000))));
-    assert_eq!(info.notsent_bytes, Some(144_480 - 5 * 1_448 - 1_448), "by the queue: this version prints no notsent");
-    let [.., Gap::LeastRoundTrip] = gaps(&connection)[..] else { panic!("{:?}", gaps(&connection)) };
+    assert_eq!(
+        (info.pacing_rate_bps, info.max_pacing_rate_bps),
+        (Some(154_400_000), Some(Some(200_000_000)))
+    );
+    assert_eq!(
+        info.notsent_bytes,
+        Some(144_480 - 5 * 1_448 - 1_448),
+        "by the queue: this version prints no notsent"
+    );
+    assert_eq!(gaps(&connection), [Gap::ReceiveWindow, Gap::SendBuffer, Gap::LeastRoundTrip, Gap::Readings]);
     let one_line = "0 0 10.0.0.1:22 10.0.0.3:51000 timer:(keepalive,18min,0) uid:0 ino:5 sk:1 cubic wscale:7,7 rto:204 rtt:1/1 mss:1448 cwnd:10 bytes_acked:9\n";
     assert_eq!(only(one_line).observed.remote, "10.0.0.3:51000");
-    let spaced = "tcp   ESTAB 0 0    10.0.0.1%eth0: 22   10.0.0.3: 51000\n\t cubic rto:204 rtt:1/1 mss:1448 cwnd:10\n";
+    let spaced =
+        "tcp   ESTAB 0 0    10.0.0.1%eth0: 22   10.0.0.3: 51000\n\t cubic rto:204 rtt:1/1 mss:1448 cwnd:10\n";
     assert_eq!(only(spaced).observed.local, "10.0.0.1%eth0:22");
 }
 
 /// A listing without -i says nothing of windows.
 #[test]
 fn a_listing_of_addresses_is_not_read() {
-    let text = "State Recv-Q Send-Q Local Address:Port Peer Address:Port\nESTAB 0 0 10.0.0.1:22 10.0.0.3:51000\n";
+    let text =
+        "State Recv-Q Send-Q Local Address:Port Peer Address:Port\nESTAB 0 0 10.0.0.1:22 10.0.0.3:51000\n";
     assert!(read(text.as_bytes()).is_err());
     assert!(read(b"hello").is_err() && read(b"").is_err());
 }
@@ -278,11 +331,16 @@ fn a_download_of_ndt7_shows_the_servers_socket() {
     let text = format!("{}\n{}\n", line(250_000, 1_000_000), line(500_000, 2_000_000));
     let connection = only(&text);
     let info = connection.samples[1].info;
-    assert_eq!((info.unacked_bytes, info.rwnd_bytes, info.pacing_rate_bps), (115_840, Some(200_000), Some(8_000_000)));
+    assert_eq!(
+        (info.unacked_bytes, info.rwnd_bytes, info.pacing_rate_bps),
+        (115_840, Some(200_000), Some(8_000_000))
+    );
     assert_eq!((connection.every, gaps(&connection)), (Duration::from_millis(250), vec![Gap::SendBuffer]));
     let archive = format!(
         r#"{{"Download": {{"ServerMeasurements": [{}]}}}}"#,
-        [line(1, 1), line(2, 2)].map(|line| line.split_once("\"Value\":").unwrap().1.strip_suffix('}').unwrap().to_owned()).join(",")
+        [line(1, 1), line(2, 2)]
+            .map(|line| line.split_once("\"Value\":").unwrap().1.strip_suffix('}').unwrap().to_owned())
+            .join(",")
     );
     assert_eq!(only(&archive).samples.len(), 2);
 }

@@ -26,8 +26,10 @@ pub struct KnownRun<'a> {
     pub(crate) host_rate: Option<Rate>,
     /// Whether the application of observed connections writes as fast as it can.
     pub(crate) writes_all: bool,
-    /// Whether each sample stands for an interval, with the flight that follows from its rate and its round trip.
+    /// Whether the flight of each sample follows from its rate and its round trip.
     pub(crate) is_flight_estimated: bool,
+    /// Whether each sample is a round of its own.
+    pub(crate) is_sample_per_round: bool,
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
     pub(crate) limits: [Option<BufferLimits>; 2],
     /// What the socket of an observed connection had counted before its first sample.
@@ -60,6 +62,7 @@ impl<'a> KnownRun<'a> {
             host_rate: manifest.environment.host_rate(),
             writes_all: observed.is_some_and(|observed| observed.writes_all),
             is_flight_estimated: observed.is_some_and(is_flight_estimated),
+            is_sample_per_round: observed.is_some_and(is_sample_per_round),
             limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
             before: observed.and_then(|observed| observed.before).unwrap_or_default(),
             stacks: observed.map_or([None; 2], |observed| [observed.local_stack, observed.remote_stack]),
@@ -71,9 +74,19 @@ impl<'a> KnownRun<'a> {
         }
     }
 
-    /// Samples that an epoch, or a round, has at least.
+    /// Samples that an epoch has at least: one where it is the mean of an interval. A reading shows an instant, and a buffer at any level.
     pub(crate) fn epoch_samples(&self, thresholds: &Thresholds) -> usize {
         if self.is_flight_estimated { 1 } else { thresholds.epoch_samples.count() }
+    }
+
+    /// Samples that a round has at least.
+    pub(crate) fn round_samples(&self, thresholds: &Thresholds) -> usize {
+        if self.is_sample_per_round { 1 } else { thresholds.epoch_samples.count() }
+    }
+
+    /// Rounds of a plateau that have to agree.
+    pub(crate) fn plateau_rounds(&self, thresholds: &Thresholds) -> usize {
+        if self.is_sample_per_round { thresholds.plateau_samples } else { thresholds.plateau_rounds }.count()
     }
 
     /// What the host that sends data in `direction` allows sockets to buffer, and the one that receives them.
@@ -137,6 +150,11 @@ impl<'a> KnownRun<'a> {
 /// See [`KnownRun::is_flight_estimated`].
 pub(crate) fn is_flight_estimated(observed: &Observed) -> bool {
     observed.read_from.as_ref().is_some_and(|read_from| read_from.flight_estimated)
+}
+
+/// See [`KnownRun::is_sample_per_round`].
+pub(crate) fn is_sample_per_round(observed: &Observed) -> bool {
+    observed.read_from.as_ref().is_some_and(|read_from| read_from.sample_per_round)
 }
 
 /// Of this host and the peer: the one that sends data in `direction`, the one that receives them.

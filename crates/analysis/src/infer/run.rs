@@ -80,6 +80,8 @@ impl<'a> RunFacts<'a> {
             offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
             sender: Some(SenderEvidence {
                 is_flight_estimated: self.run.is_flight_estimated,
+                // What does not print the flight prints no threshold of slow start either.
+                has_ssthresh: self.run.is_flight_estimated || epoch.sender.has_ssthresh,
                 acked_so_far: self.run.before.acked_bytes.saturating_add(epoch.sender.acked_so_far),
                 ..epoch.sender.clone()
             }),

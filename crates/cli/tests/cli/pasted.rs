@@ -4,6 +4,8 @@ use crate::pipefill::Folder;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
 
 /// A test of four seconds on a path of 1 Gbit/s and 50 ms, behind a window of 262,140 bytes.
 fn behind_a_window() -> Value {
@@ -35,7 +37,13 @@ fn behind_a_window() -> Value {
 }
 
 fn explained(folder: &Folder, words: &[&str]) -> Value {
-    let output = folder.pipefill(&[&["explain", "--json"], words].concat()).assert().code(0).get_output().stdout.clone();
+    let output = folder
+        .pipefill(&[&["explain", "--json"], words].concat())
+        .assert()
+        .code(0)
+        .get_output()
+        .stdout
+        .clone();
     serde_json::from_slice(&output).unwrap()
 }
 
@@ -45,15 +53,58 @@ fn iperf3_json_behind_a_receive_window_is_limited_by_it_with_the_arithmetic_and_
     folder.write("iperf3.json", &behind_a_window().to_string());
     let found = explained(&folder, &["iperf3.json"]);
     let connection = &found["connections"][0];
-    assert_eq!((found["schema"].as_u64(), connection["limited_by"].as_str()), (Some(1), Some("rwnd")), "{connection:#}");
+    assert_eq!(
+        (found["schema"].as_u64(), connection["limited_by"].as_str()),
+        (Some(1), Some("rwnd")),
+        "{connection:#}"
+    );
     let sentence = connection["verdict"].as_str().unwrap();
     assert!(sentence.contains("262 kB") && sentence.contains("41.9 Mbit/s"), "{sentence}");
     assert!(pipefill_testkit::arithmetic::wrong_figures(sentence).is_empty(), "{sentence}");
     let advice = &connection["advice"][0];
-    assert_eq!((advice["target"].as_str(), advice["setting"].as_str()), (Some("receiver"), Some("net.ipv4.tcp_rmem")), "{advice:#}");
+    assert_eq!(
+        (advice["target"].as_str(), advice["setting"].as_str()),
+        (Some("receiver"), Some("net.ipv4.tcp_rmem")),
+        "{advice:#}"
+    );
     assert_eq!(found["read_from"]["program"], "iperf3 -J");
     assert_eq!(found["read_from"]["gaps"], json!(["send_buffer", "least_round_trip"]));
     insta::assert_snapshot!(printed(&folder, &["explain", "iperf3.json"]));
+}
+
+/// What real programs printed: `testdata/pasted/README.md` says how each was made.
+#[test]
+fn what_real_programs_printed_names_the_planted_holder_or_none() {
+    let folder = Folder::new();
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/explain-output.json");
+    let schema: Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    for (name, holder) in [
+        ("iperf3-rwnd.json", "rwnd"),
+        ("iperf3-path.json", "path"),
+        ("iperf3-loss.json", "cwnd"),
+        ("iperf3-app.json", "app"),
+        ("iperf3-udp.json", "path"),
+        ("iperf3.txt", "unknown"),
+        ("iperf2.txt", "unknown"),
+        ("ss-sndbuf.txt", "sndbuf"),
+        ("ss-pacing.txt", "pacing"),
+        ("ss-one-rwnd.txt", "rwnd"),
+    ] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pasted").join(name);
+        let found = explained(&folder, &[file.to_str().unwrap()]);
+        let problems: Vec<String> = schema.iter_errors(&found).map(|problem| problem.to_string()).collect();
+        assert!(problems.is_empty(), "{name}: {problems:#?}");
+        let connection = &found["connections"][0];
+        assert_eq!(connection["limited_by"], holder, "{name}: {}", connection["verdict"]);
+        let sentence = connection["verdict"].as_str().unwrap();
+        assert!(pipefill_testkit::arithmetic::wrong_figures(sentence).is_empty(), "{name}: {sentence}");
+        assert_eq!(
+            found["missing"].as_array().unwrap().len(),
+            found["read_from"]["gaps"].as_array().unwrap().len(),
+            "{name}"
+        );
+    }
 }
 
 fn printed(folder: &Folder, words: &[&str]) -> String {
@@ -65,7 +116,8 @@ fn printed(folder: &Folder, words: &[&str]) -> String {
 fn standard_input_is_read_and_records_give_the_same_verdict() {
     let folder = Folder::new();
     let text = behind_a_window().to_string();
-    let output = folder.pipefill(&["explain", "-", "--out", "kept", "--json"]).write_stdin(text).assert().code(0);
+    let output =
+        folder.pipefill(&["explain", "-", "--out", "kept", "--json"]).write_stdin(text).assert().code(0);
     let found: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     let kept = explained(&folder, &["kept"]);
     for member in ["limited_by", "rule", "verdict"] {
@@ -80,7 +132,10 @@ fn what_is_no_output_is_an_error_with_what_to_give_instead() {
         ("a list of things to buy\n", "is not the output of a known program"),
         ("{\"a\": [1, 2", "is not the output of a known program"),
         ("{\"a\": nan}", "begins like JSON and is none"),
-        (r#"{"start": {}, "intervals": [], "end": {}, "error": "Connection refused"}"#, "iperf3 failed: Connection refused"),
+        (
+            r#"{"start": {}, "intervals": [], "end": {}, "error": "Connection refused"}"#,
+            "iperf3 failed: Connection refused",
+        ),
     ] {
         folder.write("text", text);
         folder.pipefill(&["explain", "text"]).assert().code(2).stderr(contains(what).and(contains("text")));
@@ -95,7 +150,11 @@ fn what_is_no_output_is_an_error_with_what_to_give_instead() {
 fn hostile_text_is_an_error_of_one_sentence() {
     let folder = Folder::new();
     let large = format!("{{\"start\": {{}}, \"intervals\": [{}", "{\"streams\": []},".repeat(6_500_000));
-    for (text, what) in [(large, "at most 64 MiB"), ("[".repeat(1_000_000), "begins like JSON"), ("ESTAB 1 ".repeat(125_000), "known program")] {
+    for (text, what) in [
+        (large, "at most 64 MiB"),
+        ("[".repeat(1_000_000), "begins like JSON"),
+        ("ESTAB 1 ".repeat(125_000), "known program"),
+    ] {
         folder.write("text", &text);
         folder.pipefill(&["explain", "text"]).assert().code(2).stderr(contains(what));
     }

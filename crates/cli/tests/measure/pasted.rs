@@ -32,7 +32,7 @@ struct Case {
     far: &'static str,
 }
 
-const PLAIN: Case = Case { name: "", limited_by: "", path: &[], words: &[], near: "", far: "" };
+const PLAIN: Case = Case { name: "", limited_by: "", path: &[], words: &["-C", "cubic"], near: "", far: "" };
 
 const WINDOW: &str = "echo 4096 131072 262144 >/proc/sys/net/ipv4/tcp_rmem";
 const BUFFER: &str = "echo 4096 16384 131072 >/proc/sys/net/ipv4/tcp_wmem";
@@ -42,14 +42,27 @@ const SLOW: &[&str] = &["--rtt", "20ms", "--rate", "10mbit"];
 const CASES: [Case; 11] = [
     Case { name: "rwnd_40ms", limited_by: "rwnd", path: FAST, far: WINDOW, ..PLAIN },
     Case { name: "rwnd_100ms", limited_by: "rwnd", path: &["--rtt", "100ms"], far: WINDOW, ..PLAIN },
-    Case { name: "rwnd_parallel", limited_by: "rwnd", path: FAST, words: &["-P", "2"], far: WINDOW, ..PLAIN },
+    Case {
+        name: "rwnd_parallel",
+        limited_by: "rwnd",
+        path: FAST,
+        words: &["-C", "cubic", "-P", "2"],
+        far: WINDOW,
+        ..PLAIN
+    },
     Case { name: "path_20ms", limited_by: "path", path: SLOW, ..PLAIN },
     Case { name: "path_40ms", limited_by: "path", path: &["--rtt", "40ms", "--rate", "20mbit"], ..PLAIN },
-    Case { name: "app_5mbit", limited_by: "app", path: FAST, words: &["-b", "5M"], ..PLAIN },
-    Case { name: "app_20mbit", limited_by: "app", path: FAST, words: &["-b", "20M"], ..PLAIN },
+    Case { name: "app_5mbit", limited_by: "app", path: FAST, words: &["-C", "cubic", "-b", "5M"], ..PLAIN },
+    Case { name: "app_20mbit", limited_by: "app", path: FAST, words: &["-C", "cubic", "-b", "20M"], ..PLAIN },
     Case { name: "cwnd_1percent", limited_by: "cwnd", path: &["--rtt", "40ms", "--loss", "1%"], ..PLAIN },
     Case { name: "cwnd_3percent", limited_by: "cwnd", path: &["--rtt", "20ms", "--loss", "3%"], ..PLAIN },
-    Case { name: "pacing_10mbit", limited_by: "pacing", path: FAST, words: &["--fq-rate", "10M"], ..PLAIN },
+    Case {
+        name: "pacing_10mbit",
+        limited_by: "pacing",
+        path: FAST,
+        words: &["-C", "cubic", "--fq-rate", "10M"],
+        ..PLAIN
+    },
     Case { name: "sndbuf_40ms", limited_by: "sndbuf", path: FAST, near: BUFFER, ..PLAIN },
 ];
 
@@ -83,7 +96,10 @@ fn planted_holders() -> Outcome {
     println!("{right} of {all} right, {wrong} wrong");
     assert!(all >= 40, "{all} outputs");
     let share = |count: u32| f64::from(count) / f64::from(all);
-    assert!(share(right) >= RIGHT_LEAST && share(wrong) <= WRONG_MOST, "{right} of {all} right, {wrong} wrong");
+    assert!(
+        share(right) >= RIGHT_LEAST && share(wrong) <= WRONG_MOST,
+        "{right} of {all} right, {wrong} wrong"
+    );
     Ok(())
 }
 

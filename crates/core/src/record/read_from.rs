@@ -13,6 +13,8 @@ pub struct ReadFrom {
     /// Whether the bytes in flight, and those in the send buffer, are the rate times the round trip (Little's law), one value for each interval: the
     /// program prints neither.
     pub flight_estimated: bool,
+    /// Whether each sample is a round of its own: they are few, and at least a round trip apart.
+    pub sample_per_round: bool,
     /// What the output does not show, in the order of its importance.
     pub gaps: Vec<Gap>,
 }

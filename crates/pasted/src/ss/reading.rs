@@ -50,6 +50,11 @@ const STATES: [(&str, u8); 10] = [
     ("CLOSING", 11),
 ];
 
+/// A petabyte, and as many segments or milliseconds.
+const COUNT_MAX: u64 = 1_000_000_000_000_000;
+/// Readings further apart than a month are not of one connection.
+const APART_MAX_US: u64 = 31 * 86_400 * 1_000_000;
+
 /// Words of `tcp_stats_print()` without a value.
 const FLAGS: [&str; 9] =
     ["ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "cookie", "tcp-ulp-tls", "v6only"];
@@ -185,7 +190,7 @@ impl Reading {
     /// nothing moved.
     pub(super) fn time_since(&self, before: &Self) -> Option<u64> {
         if let Some((now, then)) = self.at_us.zip(before.at_us) {
-            return now.checked_sub(then);
+            return now.checked_sub(then).filter(|&us| us <= APART_MAX_US);
         }
         // An age grows with time as long as nothing new came or went.
         let grown = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?).filter(|&ms| ms > 0);
@@ -202,7 +207,16 @@ impl Reading {
             || self.info.bytes_received != before.info.bytes_received
             || self.send_queue != before.send_queue;
         // A second apart, as readings that somebody makes by hand.
-        by_age.or_else(by_busy).or_else(by_acks).or(has_moved.then_some(1_000_000))
+        let time_us = by_age.or_else(by_busy).or_else(by_acks).or(has_moved.then_some(1_000_000));
+        time_us.filter(|&us| us <= APART_MAX_US)
+    }
+
+    /// Whether data is outstanding, as for most of its life: of a connection that never heard anything, the age of what it heard is its own.
+    pub(super) fn is_busy(&self) -> bool {
+        let has_heard = self.info.bytes_received.is_some_and(|bytes| bytes > 0);
+        let age_us = self.last_received_ms.filter(|_| !has_heard).map(|ms| ms.saturating_mul(1_000));
+        let was_idle = self.info.busy_us.zip(age_us).is_some_and(|(busy_us, age_us)| busy_us < age_us / 2);
+        self.unacked_segments > 0 && !was_idle
     }
 
     /// As a sample at `t_us`.
@@ -211,8 +225,8 @@ impl Reading {
         let bytes = |segments: u64| segments.saturating_mul(mss);
         let (sacked, lost) = (self.info.sacked_segments.unwrap_or(0), self.info.lost_segments.unwrap_or(0));
         let again = self.info.retrans_segments.unwrap_or(0);
-        let in_flight =
-            (self.unacked_segments + u64::from(again)).saturating_sub(u64::from(sacked) + u64::from(lost));
+        let out = self.unacked_segments.saturating_add(again.into());
+        let in_flight = out.saturating_sub(u64::from(sacked) + u64::from(lost));
         let unacked = bytes(self.unacked_segments);
         // `not_sent` is left out where it is 0, and by versions that do not know it: the queue of the socket shows it too.
         let queued = || u32::try_from(self.send_queue.saturating_sub(unacked)).ok();
@@ -288,7 +302,7 @@ impl Memory {
         for part in value.trim_start_matches('(').trim_end_matches(')').split(',') {
             let digits = part.find(|letter: char| letter.is_ascii_digit()).unwrap_or(part.len());
             let (name, figure) = part.split_at(digits);
-            let Ok(figure) = figure.parse() else { continue };
+            let Some(figure) = number(figure) else { continue };
             match name {
                 "r" => memory.received = figure,
                 "rb" => memory.receive_buffer = figure,
@@ -327,10 +341,10 @@ fn process(users: &str) -> Option<Process> {
     Some(Process { pid: pid.parse().ok()?, name })
 }
 
-/// A count at the beginning of a value.
+/// A count at the beginning of a value; more than a socket counts is none.
 fn number(value: &str) -> Option<u64> {
     let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
-    value.get(..end)?.parse().ok()
+    value.get(..end)?.parse().ok().filter(|&count| count <= COUNT_MAX)
 }
 
 /// Milliseconds with a fraction, as microseconds.
@@ -342,7 +356,7 @@ fn millis(value: &str) -> Option<u32> {
 fn millis_long(value: &str) -> Option<u64> {
     let end = value.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(value.len());
     let number: f64 = value.get(..end)?.parse().ok()?;
-    (number < 1e15).then_some((number * 1e3).round() as u64)
+    (number <= COUNT_MAX as f64 / 1e3).then_some((number * 1e3).round() as u64)
 }
 
 /// `3983940bps`, `3.9Mbps`.
@@ -358,5 +372,5 @@ fn rate_of(value: &str) -> Option<u64> {
         _ => return None,
     };
     let number: f64 = digits.parse().ok().filter(|number| *number >= 0.0)?;
-    (number * factor < 1e18).then_some((number * factor) as u64)
+    (number * factor <= COUNT_MAX as f64).then_some((number * factor) as u64)
 }

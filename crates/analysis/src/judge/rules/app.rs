@@ -48,7 +48,9 @@ pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        is_path_full(evidence, t, trace)
+        // The mean of an interval does not show what was filled in it.
+        !sender.is_flight_estimated
+            && is_path_full(evidence, t, trace)
             && !has_used_cwnd(evidence, t, trace)
             && !has_used_rwnd(sender, t, trace)
             && !has_used_sndbuf(evidence, t, trace)
