@@ -1,25 +1,10 @@
-//! JSON documents one after another, and what breaks off in the middle of one: which program printed them.
+//! JSON documents one after another, and what breaks off in the middle of one.
 
-use crate::output::{Output, ReadError};
-use crate::{iperf3, ndt7};
+use crate::output::ReadError;
 use serde::de::DeserializeOwned;
 
 /// Begins each record of JSON-SEQ (RFC 7464).
 pub(crate) const RECORD_SEPARATOR: char = '\u{1e}';
-
-/// Reads text that begins like JSON.
-pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
-    let has = |names: &[&str]| names.iter().any(|name| text.contains(name));
-    if has(&["\"TCPInfo\"", "\"BBRInfo\""]) {
-        return ndt7::read(text);
-    }
-    if has(&["\"start\"", "\"intervals\"", "\"end\"", "\"error\""]) {
-        return iperf3::read(text);
-    }
-    // What is no JSON is said before what is none of these programs'.
-    each(text, |_: serde::de::IgnoredAny| ())?;
-    Err(ReadError::Unknown)
-}
 
 /// Hands each document of `text` to `take`; returns whether the last one broke off. What was complete of it was handed over too.
 pub(crate) fn each<T: DeserializeOwned>(text: &str, mut take: impl FnMut(T)) -> Result<bool, ReadError> {

@@ -34,7 +34,7 @@ pub fn read(bytes: &[u8]) -> Result<Output, ReadError> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     let output = if text.starts_with(['{', '[', documents::RECORD_SEPARATOR]) {
-        documents::read(text)?
+        read_json(text)?
     } else {
         let readers = [ss::read, iperf3_text::read, iperf2::read];
         readers.iter().find_map(|read| read(text)).ok_or(ReadError::Unknown)?
@@ -43,4 +43,18 @@ pub fn read(bytes: &[u8]) -> Result<Output, ReadError> {
         return Err(ReadError::NoConnection { program: output.program });
     }
     Ok(output.bounded())
+}
+
+/// Reads text that begins like JSON.
+fn read_json(text: &str) -> Result<Output, ReadError> {
+    let has = |names: &[&str]| names.iter().any(|name| text.contains(name));
+    if has(&["\"TCPInfo\"", "\"BBRInfo\""]) {
+        return ndt7::read(text);
+    }
+    if has(&["\"start\"", "\"intervals\"", "\"end\"", "\"error\""]) {
+        return iperf3::read(text);
+    }
+    // What is no JSON is said before what is none of these programs'.
+    documents::each(text, |_: serde::de::IgnoredAny| ())?;
+    Err(ReadError::Unknown)
 }
