@@ -167,3 +167,31 @@ def _wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until, "it did not happen in 30 s"
         time.sleep(0.02)
+
+
+SS = (
+    "ESTAB 0 262140 10.0.0.1:48122 10.0.0.2:9000\n"
+    "\t skmem:(r0,rb131072,t0,tb2626560,f0,w300000,o0,bl0,d0) cubic wscale:7,7 rto:252 rtt:50/0.02 mss:1448 cwnd:400"
+    " bytes_acked:9425112 segs_out:9000 segs_in:4000 unacked:180 delivery_rate 41900000bps busy:2000ms notsent:100000"
+    " minrtt:50 snd_wnd:262140\n"
+)
+
+
+def test_what_another_program_printed_is_explained(tmp_path: Path) -> None:
+    found = pipefill.explain(SS)
+    assert found["connections"][0]["limited_by"] == "rwnd"
+    (tmp_path / "pasted").write_text(SS)
+    assert pipefill.explain(tmp_path / "pasted") == found
+    with pytest.raises(pipefill.Error, match="no connection|known program"):
+        pipefill.explain("nothing\nof the kind\n")
+
+
+def test_a_capture_has_its_flows(tmp_path: Path) -> None:
+    experiment = pipefill.run({**SCENARIO, "run": {"repeat": 1}}, out=tmp_path / "captured", only="path.rtt=10ms", capture=True)
+    capture = next(Path(experiment.directory).glob("runs/*/artifacts/sender.pcapng"))
+    found = pipefill.pcap(capture)
+    assert found["schema"] == 1 and found["flows"][0]["goodput_bps"] > 0
+
+
+def test_the_version_is_the_programs() -> None:
+    assert pipefill.__version__ == pipefill.version()

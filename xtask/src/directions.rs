@@ -6,7 +6,7 @@
 //! cli ──► report ──► analysis ──► core ◄── link ◄── sim, lab ► capture
 //!  ├────► runs ────► report, store
 //!  ├────► hosts ───► runs, remote, lab
-//!  ├────► observe ─► runs, lab, capture
+//!  ├────► observe ─► runs, lab, capture, pasted
 //!  └────► sim, lab
 //! ```
 //!
@@ -22,6 +22,7 @@ type Row = (&'static str, &'static [&'static str]);
 const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-core", &[]),
     ("pipefill-capture", &["pipefill-core"]),
+    ("pipefill-pasted", &["pipefill-core"]),
     ("pipefill-link", &["pipefill-core"]),
     ("pipefill-analysis", &["pipefill-core"]),
     ("pipefill-report", &["pipefill-analysis", "pipefill-core"]),
@@ -43,7 +44,14 @@ const MAY_DEPEND_ON: &[Row] = &[
     ),
     (
         "pipefill-observe",
-        &["pipefill-runs", "pipefill-lab", "pipefill-capture", "pipefill-analysis", "pipefill-core"],
+        &[
+            "pipefill-runs",
+            "pipefill-lab",
+            "pipefill-capture",
+            "pipefill-pasted",
+            "pipefill-analysis",
+            "pipefill-core",
+        ],
     ),
     (
         TESTKIT,
@@ -52,6 +60,7 @@ const MAY_DEPEND_ON: &[Row] = &[
             "pipefill-analysis",
             "pipefill-store",
             "pipefill-capture",
+            "pipefill-pasted",
             "pipefill-remote",
             "pipefill-core",
         ],

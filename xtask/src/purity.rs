@@ -6,12 +6,13 @@ use crate::workspace::Workspace;
 use std::collections::BTreeSet;
 
 /// Crates in which time and chance are arguments.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "crates/core/src/",
     "crates/link/src/",
     "crates/analysis/src/",
     "crates/sim/src/",
     "crates/capture/src/",
+    "crates/pasted/src/",
     "crates/report/src/",
 ];
 

@@ -13,7 +13,7 @@ use pipefill_core::record::{
     AqmSample, CpuSample, DatagramSample, DeliverySample, Manifest, NO_VALUE, PacketSample, PathSample,
     PingSample, Retransmit, Row, TcpSample, UdpSample,
 };
-use pipefill_report::explain::{ExplainedCapture, Explanation};
+use pipefill_report::explain::{ExplainedCapture, ExplainedOutput, Explanation};
 use pipefill_report::html::data_schema;
 use pipefill_report::json::OfCells;
 use pipefill_report::stream::Event;
@@ -63,6 +63,7 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("compare", "pipefill compare --json", schema::<Changes>()),
         ("explain", "pipefill explain --json", schema::<OfCells<'_, Explanation<'_>>>()),
         ("explain-capture", "pipefill explain CAPTURE --json", schema::<ExplainedCapture<'_>>()),
+        ("explain-output", "pipefill explain OUTPUT --json", schema::<ExplainedOutput<'_>>()),
         ("fix", "pipefill fix --json", schema::<OfCells<'_, Proof>>()),
         ("plan", "pipefill plan --json", schema::<Plan>()),
         ("bdp", "pipefill bdp --json", schema::<Calculation>()),

@@ -43,6 +43,7 @@ pub(crate) mod way;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use known_path::{KnownPath, KnownWay, Policer};
 pub use known_run::KnownRun;
+pub(crate) use known_run::{is_flight_estimated, is_sample_per_round};
 pub(crate) use rate_over_time::asked_rate;
 
 use crate::ground::models::headers::Headers;
@@ -65,6 +66,10 @@ pub struct Inference<'a> {
     tracks: BTreeMap<u32, Track>,
     packets: BTreeMap<u32, PacketTrack>,
     headers: Headers,
+    /// Samples that a round has at least.
+    round_samples: usize,
+    /// Rounds of a plateau that have to agree.
+    plateau_rounds: usize,
     /// Whether segments were sent again before the first sample.
     has_lost_before: bool,
 }
@@ -80,6 +85,8 @@ impl<'a> Inference<'a> {
             tracks: run.streams.iter().filter_map(track).collect(),
             packets: BTreeMap::new(),
             headers: run.path.headers,
+            round_samples: run.round_samples(thresholds),
+            plateau_rounds: run.plateau_rounds(thresholds),
             has_lost_before: run.before.retransmits > 0,
         }
     }
@@ -101,7 +108,7 @@ impl<'a> Inference<'a> {
 
     /// The facts, after the last sample.
     pub fn facts(mut self) -> PathFacts {
-        let thresholds = self.thresholds;
+        let (thresholds, fewest) = (self.thresholds, self.round_samples);
         for (stream, samples) in std::mem::take(&mut self.packets) {
             if let Some(track) = self.tracks.get_mut(&stream) {
                 let evidence = StreamPackets::of(samples.as_slice(), thresholds);
@@ -116,8 +123,15 @@ impl<'a> Inference<'a> {
         let (mut found, mut shared) = ([None; 2], [None; 2]);
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
-            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track, thresholds)).collect();
-            let of_way = DirectionRounds { tracks: &its, rounds: &rounds, base_us: base.value, thresholds };
+            let rounds: Vec<Vec<Round>> =
+                its.iter().map(|track| rounds::of(track, fewest, thresholds)).collect();
+            let of_way = DirectionRounds {
+                tracks: &its,
+                rounds: &rounds,
+                base_us: base.value,
+                plateau_rounds: self.plateau_rounds,
+                thresholds,
+            };
             found[direction.index()] = of_way.bottleneck(self.headers);
             shared[direction.index()] = of_way.shared();
             if let Some(losses) = losses::find(&its, base.value, thresholds) {

@@ -347,9 +347,9 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// Directory of an experiment or of a run, or a capture: pcap or pcapng, also in gzip or zstd; - is a capture on standard input
-    /// [default: the newest experiment in pipefill-runs]
-    #[arg(value_name = "DIR|CAPTURE")]
+    /// Directory of an experiment or of a run; a capture: pcap or pcapng, also in gzip or zstd; or what iperf3 (-J or text), iperf,
+    /// ss -tinm or an NDT7 client printed; - is standard input [default: the newest experiment in pipefill-runs]
+    #[arg(value_name = "DIR|FILE")]
     pub(crate) directory: Option<PathBuf>,
     /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
@@ -357,6 +357,9 @@ pub(crate) struct ExplainArgs {
     /// Print the explanation as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Of another program's output: keep the connections as records in this new directory, for explain, report and compare
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Judge as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
     #[arg(long, value_enum, value_name = "END")]
     pub(crate) blindfold: Option<End>,

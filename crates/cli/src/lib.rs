@@ -4,6 +4,7 @@
 //!
 //! - [`run_scenario`] carries out the runs of a scenario on a backend ([`Sim`], [`Lab`], [`Hosts`]), keeps their records and judges them.
 //! - [`judge_capture`] reads a capture and says what limited each of its flows.
+//! - [`judge_text`] reads what iperf3, iperf, ss or an NDT7 client printed and says what limited each of its connections.
 //! - [`watch_sockets`] says what limits the connections of this host.
 //!
 //! ```
@@ -50,8 +51,10 @@ mod terminal;
 mod watch;
 mod wording;
 
-pub use library::{judge_capture, run_scenario, watch_sockets};
-pub use pipefill_analysis::findings::connections::{Captured, CapturedFlow, ConnectionFinding, Connections};
+pub use library::{judge_capture, judge_text, run_scenario, watch_sockets};
+pub use pipefill_analysis::findings::connections::{
+    Captured, CapturedFlow, ConnectionFinding, Connections, PastedConnection, PastedOutput,
+};
 pub use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 pub use pipefill_core::backend::Backend;
 pub use pipefill_core::plan::Selection;

@@ -1,10 +1,10 @@
-//! What other programs may call: run a scenario, judge a capture, watch sockets.
+//! What other programs may call: run a scenario, judge a capture or the output of another program, watch sockets.
 
-use pipefill_analysis::findings::connections::{Captured, Connections};
+use pipefill_analysis::findings::connections::{Captured, Connections, PastedOutput};
 use pipefill_core::backend::Backend;
 use pipefill_core::problem::Problem;
-use pipefill_observe::{WatchRequest, Watcher, read_capture};
-use pipefill_report::words::{complete_capture, complete_connections};
+use pipefill_observe::{OutputRead, WatchRequest, Watcher, output_of, read_capture};
+use pipefill_report::words::{complete_capture, complete_connections, complete_output};
 use pipefill_runs::{Failure, Finished, Options, PlannedScenario, Reporter, Session, Stop};
 use pipefill_store::Registry;
 use std::path::Path;
@@ -35,6 +35,19 @@ pub fn run_scenario(
 /// [`Problem`] where the file can't be opened, or is no capture. One that breaks off is no error: [`Captured::broken`] says where.
 pub fn judge_capture(file: &Path) -> Result<Captured, Problem> {
     Ok(complete_capture(pipefill_observe::judge_capture(&read_capture(file, None)?)))
+}
+
+/// The connections that the text of another program shows (iperf3, iperf, ss, an NDT7 client), with what limited each, the fastest first.
+///
+/// # Errors
+/// [`Problem`] where no known program prints such text, or it shows no connection.
+pub fn judge_text(text: &str) -> Result<PastedOutput, Problem> {
+    Ok(judge_output(&output_of(text.as_bytes(), "the text")?))
+}
+
+/// The same of what was read already.
+pub(crate) fn judge_output(read: &OutputRead) -> PastedOutput {
+    complete_output(pipefill_observe::judge_output(read))
 }
 
 /// Watches the TCP sockets of this host for `span`, and says what limits each connection that carries data.

@@ -70,6 +70,8 @@ pub struct Offer {
 /// The sender during an interval of at least a round trip.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SenderEvidence {
+    /// Whether what is in flight, and in the send buffer, is the rate times the round trip: another program's output shows neither.
+    pub is_flight_estimated: bool,
     /// Largest `snd_nxt − snd_una`, bytes.
     pub unacked_peak: u64,
     /// Mean of what was in the network while the stream moved, bytes: divided by the mean round trip it is the rate (Little's law). Of a

@@ -12,6 +12,7 @@ mod evidence;
 mod expected;
 mod files;
 mod packets;
+mod read_from;
 mod sink;
 mod subject;
 
@@ -22,6 +23,7 @@ pub use datagrams::DatagramSample;
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
+pub use read_from::{Gap, ReadFrom};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
     BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathFacts, Process, SOCKETS,

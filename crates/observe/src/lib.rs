@@ -1,4 +1,4 @@
-//! What nobody planned: the sockets of this host, live, and captures; handed to the judge, and written down as records.
+//! What nobody planned: the sockets of this host, live, captures, and the output of other programs; handed to the judge, and written down as records.
 //!
 //! Never: a command line, a terminal, a signal or an exit code.
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@ mod ending;
 mod exact;
 mod filter;
 mod handshake;
+mod pasted_output;
 mod processes;
 mod record;
 mod short_list;
@@ -24,5 +25,6 @@ pub use capture_flows::judge_capture;
 pub use capture_reading::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
 pub use datagrams::{DatagramWatcher, FoundDatagrams};
 pub use filter::Filter;
+pub use pasted_output::{OutputRead, is_text, judge_output, keep_output, output_of, read_output};
 pub use record::keep_connections;
 pub use watcher::{EmulatedPath, WatchRequest, Watcher, carried};

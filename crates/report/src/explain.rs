@@ -4,9 +4,11 @@
 
 mod capture;
 mod evidence;
+mod pasted;
 mod timeline;
 
 pub use capture::{ExplainedCapture, capture};
+pub use pasted::{ExplainedOutput, output};
 
 use crate::prose::filled;
 use crate::quantity;

@@ -1,8 +1,8 @@
 //! The report's JSON, schema 1: what other programs read.
 
-use crate::explain::{ExplainedCapture, Explanation};
+use crate::explain::{ExplainedCapture, ExplainedOutput, Explanation};
 use pipefill_analysis::findings::changes::Changes;
-use pipefill_analysis::findings::connections::Captured;
+use pipefill_analysis::findings::connections::{Captured, PastedOutput};
 use pipefill_analysis::findings::experiment::{Experiment, SCHEMA};
 use pipefill_analysis::findings::fix::Proof;
 use pipefill_analysis::ground::calculator::Calculation;
@@ -64,6 +64,14 @@ pub fn explanations(experiment: &Experiment) -> Result<String> {
 /// Those of serde_json.
 pub fn explained_capture(found: &Captured) -> Result<String> {
     Ok(serde_json::to_string_pretty(&ExplainedCapture::of(found))? + "\n")
+}
+
+/// An [`ExplainedOutput`], indented. Ends with a newline.
+///
+/// # Errors
+/// Those of serde_json.
+pub fn explained_output(found: &PastedOutput) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&ExplainedOutput::of(found))? + "\n")
 }
 
 /// `{"schema": 1, "experiment": …, "cells": […]}` with a [`Proof`] for each cell, indented. Ends with a newline.

@@ -15,12 +15,14 @@ pub use commands::{quoted, repeat_command};
 pub use verdict::verdict_sentence;
 
 use crate::quantity::{percent, rate};
-use pipefill_analysis::findings::connections::{Captured, Connections, TestFinding};
+use pipefill_analysis::findings::connections::{
+    Captured, ConnectionFinding, Connections, PastedOutput, TestFinding,
+};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::reproduce::Fit;
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::judge::TestbedFault;
-use pipefill_core::cell::CellSpec;
+use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::limit::{Cause, LimitedBy};
 
 /// Another limit is told from this share of the time on.
@@ -93,6 +95,32 @@ pub fn complete_connections(mut found: Connections) -> Connections {
 pub fn complete_capture(mut found: Captured) -> Captured {
     found.flows.iter_mut().for_each(|flow| complete(&mut flow.verdict));
     found
+}
+
+/// The connections of another program's output.
+pub fn complete_output(mut found: PastedOutput) -> PastedOutput {
+    for finding in found.connections.iter_mut().map(|one| &mut one.finding) {
+        complete(&mut finding.verdict);
+        if let (Some(LimitedBy::Unknown), Protocol::Tcp) = (finding.verdict.limited_by, finding.protocol) {
+            finding.verdict.sentence = Some(not_shown(finding));
+        }
+    }
+    found
+}
+
+/// Why an output does not show the limit; what would, stands below it.
+fn not_shown(finding: &ConnectionFinding) -> String {
+    let measured = finding.rate_bps.map_or_else(|| "the rate".to_owned(), rate);
+    match finding.direction {
+        Some(Direction::Reverse) => {
+            format!(
+                "The limit is unknown: this is the receiver's side, which shows that {measured} arrived, and nothing of the sender."
+            )
+        }
+        _ => format!(
+            "The limit is unknown: no window, buffer or queue that this output shows explains {measured}."
+        ),
+    }
 }
 
 pub(crate) use test_warnings::warnings;

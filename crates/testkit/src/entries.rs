@@ -9,6 +9,8 @@ pub mod exports;
 pub mod far_end;
 #[cfg(feature = "remote")]
 pub mod iperf3;
+#[cfg(feature = "pasted")]
+pub mod pasted;
 pub mod record;
 #[cfg(feature = "store")]
 pub mod records;

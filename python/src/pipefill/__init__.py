@@ -13,6 +13,28 @@ The program `pipefill` comes with the package, and does the work: what its comma
 from ._errors import Error, Unsupported
 from ._experiment import Experiment
 from ._program import command, program, version
-from ._run import load, plan, run
+from ._run import explain, load, pcap, plan, run
 
-__all__ = ["Error", "Experiment", "Unsupported", "command", "load", "plan", "program", "run", "version"]
+__all__ = [
+    "Error",
+    "Experiment",
+    "Unsupported",
+    "__version__",
+    "command",
+    "explain",
+    "load",
+    "pcap",
+    "plan",
+    "program",
+    "run",
+    "version",
+]
+
+#: The program's version, read when it is asked for.
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

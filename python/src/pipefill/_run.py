@@ -1,4 +1,4 @@
-"""`run`, `load` and `plan`: a function for a command."""
+"""`run`, `load`, `plan`, `explain` and `pcap`: a function for a command."""
 
 from __future__ import annotations
 
@@ -82,6 +82,31 @@ def plan(
     file, text = source(scenario)
     printed = command("plan", file, *_selection(set, only, repeat, quick), "--json", input=text)
     document: dict[str, Any] = json.loads(printed)
+    return document
+
+
+def explain(source: str | os.PathLike[str]) -> dict[str, Any]:
+    """What limited the connections of another program's output, the flows of a capture, or the cells of records, as `pipefill explain --json` prints it.
+
+    Args:
+        source: a file or a directory; or the text that iperf3, iperf or ss printed (it has more than one line).
+
+    Raises:
+        Error: what the command would refuse.
+    """
+    is_text = isinstance(source, str) and "\n" in source.strip()
+    words = ["explain", "-" if is_text else os.fspath(source), "--json"]
+    document: dict[str, Any] = json.loads(command(*words, input=os.fspath(source) if is_text else None))
+    return document
+
+
+def pcap(file: str | os.PathLike[str]) -> dict[str, Any]:
+    """The flows of a capture and what limited each, as `pipefill pcap --json` prints them.
+
+    Raises:
+        Error: what the command would refuse.
+    """
+    document: dict[str, Any] = json.loads(command("pcap", os.fspath(file), "--json"))
     return document
 
 

@@ -11,6 +11,7 @@ mod finding;
 mod handshake;
 mod host_test;
 mod joined;
+mod pasted;
 mod path_datagrams;
 mod process_cpu;
 mod second_capture;
@@ -32,6 +33,7 @@ pub use joined::{
     BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
     OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
+pub use pasted::{PastedConnection, PastedOutput};
 pub use path_datagrams::PathDatagrams;
 pub use process_cpu::{ConnectionCpu, ProcessCpuRows};
 pub use test_warnings::{

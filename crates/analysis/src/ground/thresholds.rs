@@ -240,6 +240,8 @@ thresholds! {
 
     /// Rounds of a plateau that have to agree.
     plateau_rounds: Infer, Count = 5.0, Source::Catalogue;
+    /// The same of samples that are rounds of their own, many round trips apart.
+    plateau_samples: Infer, Count = 3.0, Source::Catalogue;
     /// From the first to the third quartile the rates of a plateau differ by no more than this part of their median.
     plateau_spread: Infer, Share = 0.20, Source::Catalogue;
     /// The rate that nine of ten rounds do not exceed is at most this many times the plateau's.

@@ -34,6 +34,8 @@ pub(super) struct DirectionRounds<'a> {
     pub(super) tracks: &'a [&'a Track],
     pub(super) rounds: &'a [Vec<Round>],
     pub(super) base_us: u64,
+    /// Rounds of a plateau that have to agree.
+    pub(super) plateau_rounds: usize,
     pub(super) thresholds: &'a Thresholds,
 }
 
@@ -100,7 +102,7 @@ impl DirectionRounds<'_> {
         let rates: Vec<f64> = standing.iter().map(|round| round.rate_bps).filter(moves).collect();
         let every = self.rounds.iter().flatten().filter(|round| is_since(round));
         let every: Vec<f64> = every.map(|round| self.delivered_bps(round.interval)).filter(moves).collect();
-        let middle = median(&rates).filter(|_| rates.len() >= t.plateau_rounds.count())?;
+        let middle = median(&rates).filter(|_| rates.len() >= self.plateau_rounds)?;
         let spread = relative_spread(&rates)?;
         let most = percentile(&every, t.plateau_high.value())?;
         (spread <= t.plateau_spread.value() && most <= t.plateau_exceeded.value() * middle).then_some(middle)
@@ -111,7 +113,7 @@ impl DirectionRounds<'_> {
     fn plateau_after_a_fall(&self) -> Option<(f64, u64)> {
         let t = self.thresholds;
         let standing = self.standing(|round| self.is_free(round) && self.is_busy(round));
-        let last = || standing.iter().rev().take(t.plateau_rounds.count());
+        let last = || standing.iter().rev().take(self.plateau_rounds);
         let last_bps = median(&last().map(|round| round.rate_bps).collect::<Vec<f64>>())?;
         let last_rtt_us = median(&last().map(|round| round.rtt_us).collect::<Vec<f64>>())?;
         let all = || self.rounds.iter().flatten().map(|round| round.interval);

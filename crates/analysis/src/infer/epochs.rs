@@ -106,9 +106,9 @@ struct Unread {
 }
 
 impl Cutter {
-    /// For a stream that is alive in `life`.
-    pub(crate) fn new(life: TimeInterval, thresholds: &Thresholds) -> Self {
-        let (fewest, lately_kept) = (thresholds.epoch_samples.count(), thresholds.app_window_rounds.count());
+    /// For a stream that is alive in `life`; an epoch has at least `fewest` samples.
+    pub(crate) fn new(life: TimeInterval, fewest: usize, thresholds: &Thresholds) -> Self {
+        let lately_kept = thresholds.app_window_rounds.count();
         Self { life, fewest, lately_kept, timer_waits: TimerWaits::new(thresholds), ..Self::default() }
     }
 
@@ -261,6 +261,7 @@ impl Open {
     fn ended(&self, last: &SenderSample, unread_share: Option<f64>) -> Epoch {
         let share = |samples: usize| samples as f64 / self.samples as f64;
         let sender = SenderEvidence {
+            is_flight_estimated: false,
             unacked_peak: self.unacked_peak,
             unacked_least: self.unacked_least,
             unacked_spread: None,
@@ -368,7 +369,7 @@ mod tests {
 
     #[test]
     fn an_epoch_has_four_samples_and_a_round_trip_and_the_receivers_rows_before_its_end() {
-        let mut cutter = Cutter::new(TimeInterval { from_us: 10, to_us: 100 }, &STANDARD);
+        let mut cutter = Cutter::new(TimeInterval { from_us: 10, to_us: 100 }, 4, &STANDARD);
         let unread = |t_us, rmem| TcpSample {
             end: StreamEnd::Receiver,
             rmem_alloc_bytes: Some(rmem),

@@ -32,11 +32,11 @@ pub(super) struct StandingRound {
     pub(super) rtt_us: f64,
 }
 
-/// The rounds of `track` in which a round trip was measured, in order of time.
-pub(super) fn of(track: &Track, thresholds: &Thresholds) -> Vec<Round> {
+/// The rounds of `track`, of at least `fewest` samples, in which a round trip was measured, in order of time.
+pub(super) fn of(track: &Track, fewest: usize, thresholds: &Thresholds) -> Vec<Round> {
     track
         .samples
-        .rounds(thresholds.epoch_samples.count(), |first| first.srtt_us.unwrap_or(0))
+        .rounds(fewest, |first| first.srtt_us.unwrap_or(0))
         .iter()
         .filter_map(|cut| round(cut, track.mss, thresholds))
         .collect()

@@ -79,6 +79,9 @@ impl<'a> RunFacts<'a> {
             plan: self.run.plan.map(|_| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
             offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
             sender: Some(SenderEvidence {
+                is_flight_estimated: self.run.is_flight_estimated,
+                // What does not print the flight prints no threshold of slow start either.
+                has_ssthresh: self.run.is_flight_estimated || epoch.sender.has_ssthresh,
                 acked_so_far: self.run.before.acked_bytes.saturating_add(epoch.sender.acked_so_far),
                 ..epoch.sender.clone()
             }),

@@ -117,8 +117,8 @@ impl FlowLedger {
     }
 
     /// Who held each stream when, stream by stream.
-    pub fn into_timeline(self) -> Vec<Span> {
-        self.timeline
+    pub fn timeline(&self) -> &[Span] {
+        &self.timeline
     }
 
     /// Its active time, of all streams, microseconds.

@@ -136,7 +136,7 @@ impl<'a> Diagnosing<'a> {
                     plan: run.plan,
                     place,
                     measured,
-                    cutter: Cutter::new(life, thresholds),
+                    cutter: Cutter::new(life, run.epoch_samples(thresholds), thresholds),
                     ended: VecDeque::new(),
                     refiner: Refiner::new(losses(&facts, flow, summary), thresholds),
                     ledger: Ledger::new(life, measured),

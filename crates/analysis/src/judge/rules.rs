@@ -68,6 +68,7 @@ pub static RULES: &[&Rule] = &[
     &testbed::DATA_PATH_BUSY,
     &cpu::BUSY,
     &sndbuf::EMPTIED_AND_REFILLED,
+    &sndbuf::EXPLAINS_RATE,
     &pacing::EXPLAINS_RATE,
     &rwnd::NEARLY_USED_UP,
     &cwnd::NEARLY_USED_UP,

@@ -76,7 +76,9 @@ EXAMPLES:
   pipefill explain pipefill-runs/first
   pipefill explain pipefill-runs/first --only path.rtt=40ms,path.loss=1%
   pipefill explain pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json
-  pipefill explain slow.pcapng                    the flows of a capture, from their packets";
+  pipefill explain slow.pcapng                    the flows of a capture, from their packets
+  pipefill explain iperf3.json                    what iperf3 -J printed, on the sender's side
+  ss -tinm dst 10.0.0.2 | pipefill explain -      one reading; several, with date +%s.%N before each, show more";
 
 pub(super) const FIX_EXAMPLES: &str = "\
 EXAMPLES:

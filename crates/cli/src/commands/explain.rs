@@ -1,13 +1,15 @@
-//! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
+//! `pipefill explain`: what limited each cell of records, each flow of a capture, or each connection of another program's output, when, and how that is
+//! known.
 
 use super::report::named_or_newest;
 use crate::args::{End, ExplainArgs};
-use crate::library::judge_capture;
+use crate::library::{judge_capture, judge_output};
 use crate::outcome::Outcome;
+use crate::page::told;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::problem::Problem;
-use pipefill_observe::{STDIN, capture_name};
+use pipefill_observe::{STDIN, capture_name, is_text, keep_output, read_output};
 use pipefill_report::words::quoted;
 use pipefill_report::{explain as text, json};
 use pipefill_runs::{Failure, result_of};
@@ -17,7 +19,22 @@ use std::path::Path;
 pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
     if is_no_directory(directory) {
-        return capture(directory, args, terminal);
+        records_only(directory, args)?;
+        return if is_text(directory)? {
+            output(directory, args, terminal)
+        } else {
+            capture(directory, args, terminal)
+        };
+    }
+    if let Some(out) = &args.out {
+        return Err(Failure::usage(
+            format!(
+                "{} is records already, and --out {} would keep them again",
+                directory.display(),
+                out.display()
+            ),
+            "leave --out out: it keeps what another program printed",
+        ));
     }
     let mut result = result_of(directory, args.blindfold.map(End::view), terminal)?;
     keep(&mut result, &args.only)?;
@@ -37,12 +54,43 @@ fn is_no_directory(path: &Path) -> bool {
     path == Path::new(STDIN) || path.metadata().is_ok_and(|found| !found.is_dir())
 }
 
+/// What is not for a file was not asked for.
+fn records_only(file: &Path, args: &ExplainArgs) -> Result<(), Failure> {
+    if args.only.is_empty() && args.blindfold.is_none() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{} is no directory, and --only and --blindfold are for records", file.display()),
+        "leave them out: of a file each flow is explained, from what it shows alone",
+    ))
+}
+
+/// Reads what another program printed, and explains its connections.
+fn output(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let read = read_output(file)?;
+    let found = judge_output(&read);
+    if let Some(out) = &args.out {
+        let written = keep_output(&read, out)?;
+        terminal.say(&told(&written, terminal)?);
+    }
+    if args.json {
+        terminal.print_data(&json::explained_output(&found).map_err(Failure::json)?)?;
+    } else {
+        terminal.print(&text::output(&found, &capture_name(file), terminal.table_style()))?;
+    }
+    Ok(Outcome::Done)
+}
+
 /// Reads the capture, whatever its name, and explains its flows.
 fn capture(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    if !args.only.is_empty() || args.blindfold.is_some() {
+    if let Some(out) = &args.out {
         return Err(Failure::usage(
-            format!("{} is no directory, and --only and --blindfold are for records", file.display()),
-            "leave them out: of a capture each flow is explained, from its packets alone",
+            format!(
+                "{} is a capture, and --out {} keeps what another program printed",
+                file.display(),
+                out.display()
+            ),
+            "leave --out out",
         ));
     }
     let found = judge_capture(file).map_err(|problem| neither(file, &problem))?;

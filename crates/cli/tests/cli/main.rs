@@ -23,6 +23,7 @@ mod ledger;
 mod messages;
 mod named_paths;
 mod old_records;
+mod pasted;
 mod pcap;
 mod pcap_clock;
 mod pcap_joined;

@@ -13,6 +13,7 @@ mod hosts;
 mod kernel;
 mod lab;
 mod parity;
+mod pasted;
 mod programs;
 mod quotas;
 mod remedies;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ("counted", counted::tests()),
         ("exec", exec::tests()),
         ("parity", parity::tests()),
+        ("pasted", pasted::tests()),
         ("programs", programs::tests()),
         ("quotas", quotas::tests()),
         ("remedies", remedies::tests()),

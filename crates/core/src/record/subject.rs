@@ -5,6 +5,7 @@
 
 use crate::cell::{Direction, PathSpec};
 use crate::limit::Cause;
+use crate::record::ReadFrom;
 use crate::stacks::Stack;
 use crate::units::QueueLimit;
 use schemars::JsonSchema;
@@ -78,6 +79,9 @@ pub struct Observed {
     /// Version of QUIC in the long headers of its first datagrams (RFC 8999); absent where they show none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quic: Option<String>,
+    /// Whose output its samples were read from; absent where pipefill itself read the socket or the packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_from: Option<ReadFrom>,
 }
 
 /// What a socket counted from its connection's beginning to its first sample.

@@ -10,7 +10,7 @@ use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
 use crate::findings::verdict::ShortReading;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::{STANDARD, Thresholds};
-use crate::infer::{Inference, KnownPath, KnownRun, delivery};
+use crate::infer::{Inference, KnownPath, KnownRun, delivery, is_flight_estimated, is_sample_per_round};
 use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
@@ -320,6 +320,8 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         drops: Default::default(),
         host_rate: None,
         writes_all: first.observed.writes_all,
+        is_flight_estimated: is_flight_estimated(&first.observed),
+        is_sample_per_round: is_sample_per_round(&first.observed),
         is_quic: false,
         limits: [first.observed.local_buffers, first.observed.remote_buffers],
         before: connections

@@ -9,7 +9,7 @@ use crate::findings::times::FlowTimes;
 use crate::findings::udp_socket_report::UdpSocketReport;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::{FlowLedger, RuleId, Span};
+use crate::judge::{Diagnosis, FlowLedger, RuleId, Span};
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{CaStateTimes, Invalid};
@@ -166,7 +166,16 @@ pub struct ConnectionFinding {
 impl ConnectionFinding {
     /// What the samples of `connection` say.
     pub fn of(connection: &Connection<'_>) -> Self {
-        Self::judged(connection, || connection.judge())
+        Self::judged(connection, || connection.judge()).0
+    }
+
+    /// The same of connections between the same two hosts, each with what its verdict rests on, where it has one.
+    pub fn with_diagnoses(connections: &[Connection<'_>]) -> Vec<(Self, Option<Diagnosis>)> {
+        let flows = judge_together(connections).0;
+        let judged = connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows));
+        judged
+            .map(|(finding, ledger)| (finding, ledger.and_then(|ledger| ledger.diagnosis(&STANDARD))))
+            .collect()
     }
 
     /// The same of a single reading, which may be too short to judge.
@@ -189,10 +198,14 @@ impl ConnectionFinding {
     /// The same of connections between the same two hosts: what each tells of the path counts for all.
     pub fn of_all(connections: &[Connection<'_>]) -> Vec<Self> {
         let flows = judge_together(connections).0;
-        connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows)).collect()
+        connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows).0).collect()
     }
 
-    fn judged(connection: &Connection<'_>, judge: impl FnOnce() -> Vec<Judged>) -> Self {
+    /// With the ledger of the direction that it is about.
+    fn judged(
+        connection: &Connection<'_>,
+        judge: impl FnOnce() -> Vec<Judged>,
+    ) -> (Self, Option<FlowLedger>) {
         let observed = &connection.observed;
         let last = connection.samples.last().map(|sample| sample.info);
         let mut finding = Self {
@@ -210,7 +223,7 @@ impl ConnectionFinding {
         };
         if connection.samples.len() < FEWEST_SAMPLES {
             finding.verdict = Verdict::too_short(VerdictReason::SeenOnce);
-            return finding;
+            return (finding, None);
         }
         let Carried { sent, received } = connection.carried();
         let span_us = connection.span_us().max(1);
@@ -220,13 +233,16 @@ impl ConnectionFinding {
         match flows.into_iter().find(|judged| judged.flow.figures.direction == main) {
             Some(Judged { flow, ledger }) => {
                 finding.direction = Some(main);
-                finding.timeline = ledger.map(FlowLedger::into_timeline).unwrap_or_default();
+                finding.timeline = ledger.as_ref().map(|one| one.timeline().to_vec()).unwrap_or_default();
                 finding.verdict = flow.verdict;
                 finding.times = flow.times;
+                (finding, ledger)
             }
-            None => finding.set_idle(),
+            None => {
+                finding.set_idle();
+                (finding, None)
+            }
         }
-        finding
     }
 
     /// Makes it one that carried nothing while it was looked at.

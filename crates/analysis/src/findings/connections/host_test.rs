@@ -187,7 +187,7 @@ impl TestFinding {
 }
 
 /// Buffers that the test itself has set no sysctl changes.
-fn blame_window(one: &mut ConnectionFinding, window: u64) {
+pub(super) fn blame_window(one: &mut ConnectionFinding, window: u64) {
     for advice in one.verdict.advice.iter_mut().flatten() {
         let Some(proposal) = advice.proposal.take_if(|proposal| proposal.is_of_buffers()) else { continue };
         let change =
@@ -201,7 +201,7 @@ impl Datagrams {
         self.lost as f64 / self.sent.max(1) as f64
     }
 
-    fn judge(self) -> DatagramEvidence {
+    pub(super) fn judge(self) -> DatagramEvidence {
         let lost_share = self.lost_share();
         let limited_by = match self.sent {
             0 => LimitedBy::Unknown,

@@ -117,6 +117,8 @@ impl PathDatagrams {
             drops: Default::default(),
             host_rate: None,
             writes_all: false,
+            is_flight_estimated: false,
+            is_sample_per_round: false,
             is_quic: observed.quic.is_some(),
             before: CountsBefore::default(),
             stacks: [None; 2],

@@ -47,7 +47,9 @@ pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     question: "Is the path full while neither a window nor the send buffer of this stream is used up?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
-        is_path_full(evidence, t, trace)
+        // The mean of an interval does not show what was filled in it.
+        evidence.sender.as_ref().is_some_and(|sender| !sender.is_flight_estimated)
+            && is_path_full(evidence, t, trace)
             && !has_used_cwnd(evidence, t, trace)
             && !has_used_rwnd(evidence, t, trace)
             && !has_used_sndbuf(evidence, t, trace)

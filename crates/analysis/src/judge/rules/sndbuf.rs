@@ -48,6 +48,17 @@ pub(super) const EMPTIED_AND_REFILLED: Rule = Rule {
     },
 };
 
+/// Another program's output shows what gets through in a round trip, and a send buffer that the program has set: neither window is used up.
+pub(super) const EXPLAINS_RATE: Rule = Rule {
+    id: RuleId::new("sndbuf.explains_rate"),
+    question: "Does data wait with room in both windows, while what gets through in a round trip is most of the send buffer, by another program's output?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        sender.is_flight_estimated && is_waiting(evidence, t, trace) && has_used_sndbuf(evidence, t, trace)
+    },
+};
+
 /// Its writer waits for it, and not it for its writer.
 pub(super) const KEPT_FULL: Rule = Rule {
     id: RuleId::new("sndbuf.kept_full"),

@@ -1,0 +1,161 @@
+//! `explain` of what other programs print: the arithmetic, what is missing, exit codes, records, hostile input.
+
+use crate::pipefill::Folder;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A test of four seconds on a path of 1 Gbit/s and 50 ms, behind a window of 262,140 bytes.
+fn behind_a_window() -> Value {
+    let interval = |at: usize, bytes: u64, rtt: u64| {
+        json!({"streams": [{
+            "socket": 5, "start": at, "end": at + 1, "seconds": 1, "bytes": bytes, "retransmits": 0, "snd_cwnd": 807_984,
+            "snd_wnd": 262_140, "rtt": rtt, "rttvar": 38, "pmtu": 1500, "omitted": false, "sender": true
+        }]})
+    };
+    json!({
+        "start": {
+            "connected": [{
+                "socket": 5, "local_host": "192.0.2.1", "local_port": 41_014, "remote_host": "192.0.2.2", "remote_port": 5201
+            }],
+            "version": "iperf 3.12",
+            "tcp_mss_default": 1448,
+            "sock_bufsize": 0,
+            "sndbuf_actual": 16_384,
+            "test_start": {"protocol": "TCP", "num_streams": 1, "reverse": 0, "target_bitrate": 0}
+        },
+        "intervals": [
+            interval(0, 4_333_144, 50_090),
+            interval(1, 5_251_488, 50_115),
+            interval(2, 5_224_384, 50_084),
+            interval(3, 5_211_000, 50_070)
+        ],
+        "end": {"sender_tcp_congestion": "cubic"}
+    })
+}
+
+fn explained(folder: &Folder, words: &[&str]) -> Value {
+    let output = folder
+        .pipefill(&[&["explain", "--json"], words].concat())
+        .assert()
+        .code(0)
+        .get_output()
+        .stdout
+        .clone();
+    serde_json::from_slice(&output).unwrap()
+}
+
+#[test]
+fn iperf3_json_behind_a_receive_window_is_limited_by_it_with_the_arithmetic_and_the_remedy() {
+    let folder = Folder::new();
+    folder.write("iperf3.json", &behind_a_window().to_string());
+    let found = explained(&folder, &["iperf3.json"]);
+    let connection = &found["connections"][0];
+    assert_eq!(
+        (found["schema"].as_u64(), connection["limited_by"].as_str()),
+        (Some(1), Some("rwnd")),
+        "{connection:#}"
+    );
+    let sentence = connection["verdict"].as_str().unwrap();
+    assert!(sentence.contains("262 kB") && sentence.contains("41.9 Mbit/s"), "{sentence}");
+    assert!(pipefill_testkit::arithmetic::wrong_figures(sentence).is_empty(), "{sentence}");
+    let advice = &connection["advice"][0];
+    assert_eq!(
+        (advice["target"].as_str(), advice["setting"].as_str()),
+        (Some("receiver"), Some("net.ipv4.tcp_rmem")),
+        "{advice:#}"
+    );
+    assert_eq!(found["read_from"]["program"], "iperf3 -J");
+    assert_eq!(found["read_from"]["gaps"], json!(["send_buffer", "least_round_trip"]));
+    insta::assert_snapshot!(printed(&folder, &["explain", "iperf3.json"]));
+}
+
+/// What real programs printed: `testdata/pasted/README.md` says how each was made.
+#[test]
+fn what_real_programs_printed_names_the_planted_holder_or_none() {
+    let folder = Folder::new();
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/explain-output.json");
+    let schema: Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    for (name, holder) in [
+        ("iperf3-rwnd.json", "rwnd"),
+        ("iperf3-path.json", "path"),
+        ("iperf3-loss.json", "cwnd"),
+        ("iperf3-app.json", "app"),
+        ("iperf3-udp.json", "path"),
+        ("iperf3.txt", "unknown"),
+        ("iperf2.txt", "unknown"),
+        ("ss-sndbuf.txt", "sndbuf"),
+        ("ss-pacing.txt", "pacing"),
+        ("ss-one-rwnd.txt", "rwnd"),
+    ] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pasted").join(name);
+        let found = explained(&folder, &[file.to_str().unwrap()]);
+        let problems: Vec<String> = schema.iter_errors(&found).map(|problem| problem.to_string()).collect();
+        assert!(problems.is_empty(), "{name}: {problems:#?}");
+        let connection = &found["connections"][0];
+        assert_eq!(connection["limited_by"], holder, "{name}: {}", connection["verdict"]);
+        let sentence = connection["verdict"].as_str().unwrap();
+        assert!(pipefill_testkit::arithmetic::wrong_figures(sentence).is_empty(), "{name}: {sentence}");
+        assert_eq!(
+            found["missing"].as_array().unwrap().len(),
+            found["read_from"]["gaps"].as_array().unwrap().len(),
+            "{name}"
+        );
+    }
+}
+
+fn printed(folder: &Folder, words: &[&str]) -> String {
+    String::from_utf8(folder.pipefill(words).assert().code(0).get_output().stdout.clone()).unwrap()
+}
+
+/// By the same text from standard input, whatever its name.
+#[test]
+fn standard_input_is_read_and_records_give_the_same_verdict() {
+    let folder = Folder::new();
+    let text = behind_a_window().to_string();
+    let output =
+        folder.pipefill(&["explain", "-", "--out", "kept", "--json"]).write_stdin(text).assert().code(0);
+    let found: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let kept = explained(&folder, &["kept"]);
+    for member in ["limited_by", "rule", "verdict"] {
+        assert_eq!(found["connections"][0][member], kept["cells"][0][member], "{member}");
+    }
+}
+
+#[test]
+fn what_is_no_output_is_an_error_with_what_to_give_instead() {
+    let folder = Folder::new();
+    for (text, what) in [
+        ("a list of things to buy\n", "is not the output of a known program"),
+        ("{\"a\": [1, 2", "is not the output of a known program"),
+        ("{\"a\": nan}", "begins like JSON and is none"),
+        (
+            r#"{"start": {}, "intervals": [], "end": {}, "error": "Connection refused"}"#,
+            "iperf3 failed: Connection refused",
+        ),
+    ] {
+        folder.write("text", text);
+        folder.pipefill(&["explain", "text"]).assert().code(2).stderr(contains(what).and(contains("text")));
+    }
+    folder.write("iperf3.json", &behind_a_window().to_string());
+    let only = folder.pipefill(&["explain", "iperf3.json", "--only", "path.rtt=1ms"]).assert().code(2);
+    only.stderr(contains("--only and --blindfold are for records"));
+}
+
+/// 100 MB of JSON, a million nested lists, and a million bytes that are none.
+#[test]
+fn hostile_text_is_an_error_of_one_sentence() {
+    let folder = Folder::new();
+    let large = format!("{{\"start\": {{}}, \"intervals\": [{}", "{\"streams\": []},".repeat(6_500_000));
+    for (text, what) in [
+        (large, "at most 64 MiB"),
+        ("[".repeat(1_000_000), "begins like JSON"),
+        ("ESTAB 1 ".repeat(125_000), "known program"),
+    ] {
+        folder.write("text", &text);
+        folder.pipefill(&["explain", "text"]).assert().code(2).stderr(contains(what));
+    }
+}
