@@ -257,9 +257,19 @@ impl Half {
             accepted.min(self.mss_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
     }
 
+    /// The timestamps of a segment of this side.
+    #[inline(always)]
+    pub(super) fn take_stamps(&mut self, segment: &Segment, peer: &mut Self) {
+        let Some((tsval, tsecr)) = segment.options.timestamps else { return };
+        self.stamp(segment.time_ns, tsval);
+        if segment.flags.has(Flags::ACK) {
+            peer.echoed(segment.time_ns, tsecr);
+        }
+    }
+
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
     #[inline(always)]
-    pub(super) fn stamp(&mut self, now: u64, tsval: u32) {
+    fn stamp(&mut self, now: u64, tsval: u32) {
         let is_first = tsval as u16 != self.last_stamp && tsval != self.stamp;
         self.last_stamp = tsval as u16;
         if !self.waits_for_echo && is_first {
@@ -269,7 +279,7 @@ impl Half {
 
     /// A segment of the other side echoes `tsecr`.
     #[inline(always)]
-    pub(super) fn echoed(&mut self, now: u64, tsecr: u32) {
+    fn echoed(&mut self, now: u64, tsecr: u32) {
         if self.waits_for_echo && tsecr.wrapping_sub(self.stamp).cast_signed() >= 0 {
             self.end_echo(now);
         }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: what is taken here is taken the same by the general way, which gets every other segment.
 
-use super::step::take_stamps;
 use super::{Connection, pair};
 use crate::headers::{Flags, Segment};
 use crate::tcp::data::Data;
@@ -58,7 +57,7 @@ fn take_data(segment: &Segment, own: &mut Half, peer: &mut Half, event: &mut Eve
     let data = Data { segment, from, to, size, has_sack, opening: None, full_rtt_us: None, is_first: false };
     sender.take_in_order(&data, own.una, &mut own.next);
     own.count(segment);
-    take_stamps(segment, own, peer);
+    own.take_stamps(segment, peer);
     (event.seq_from, event.seq_to) = (from, to);
     event.segments = size.segments(segment.payload);
     event.window_bytes = own.window_bytes();
@@ -80,7 +79,7 @@ fn take_ack(
         return None;
     }
     own.count(segment);
-    take_stamps(segment, own, peer);
+    own.take_stamps(segment, peer);
     own.advertise(segment);
     let (to, mss) = (peer.una + news, peer.mss_bytes());
     let outcome = peer.acknowledged(&Ack { segment, to, blocks: &[], is_bare: false, mss, full_rtt_us });

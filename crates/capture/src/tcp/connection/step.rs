@@ -75,7 +75,7 @@ impl Connection {
         let opening = self.openings[side as usize].as_ref();
         let (own, peer) = pair(&mut self.halves, side);
         own.count(segment);
-        take_stamps(segment, own, peer);
+        own.take_stamps(segment, peer);
         let window_differs = own.advertise(segment);
         let from = own.unwrap(segment.seq, own.next);
         let controls = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
@@ -119,15 +119,6 @@ impl Connection {
                 observer.spurious(self, side, &spurious);
             }
         }
-    }
-}
-
-#[inline(always)]
-pub(super) fn take_stamps(segment: &Segment, own: &mut Half, peer: &mut Half) {
-    let Some((tsval, tsecr)) = segment.options.timestamps else { return };
-    own.stamp(segment.time_ns, tsval);
-    if segment.flags.has(Flags::ACK) {
-        peer.echoed(segment.time_ns, tsecr);
     }
 }
 
