@@ -1,9 +1,9 @@
 //! Intervals of runs of any length: their number is bounded, whatever a record says.
 
 use pipefill_analysis::findings::intervals::Following;
-use pipefill_analysis::findings::series::Drawing;
+use pipefill_analysis::findings::series::{Drawing, Quantity};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{AnyRow, Element, PathSample, RunRecord};
+use pipefill_core::record::{AnyRow, AqmSample, Element, PathSample, RunRecord};
 use pipefill_testkit::builder::{Steady, cell, record, run, spec};
 
 /// A run that says that its only stream stopped at `stop_us`.
@@ -47,4 +47,34 @@ fn what_a_page_keeps_does_not_grow_with_rows_outside_of_the_run() {
     let series = drawing.finish();
     let points: usize = series.curves.iter().map(|curve| curve.points.len()).sum();
     assert!(points <= 2 * 101 && series.drops.len() <= 101, "{points} points, {} drops", series.drops.len());
+}
+
+/// Ten packets waited 2 ms each, then none left, then five waited 8 ms each.
+#[test]
+fn sojourn_times_are_means_of_what_left_since_the_sample_before() {
+    let record = until(10_000_000);
+    let mut drawing = Drawing::of(&record.manifest, 100);
+    for (t_us, packets, sojourn_sum_us) in
+        [(1_000_000, 10, 20_000), (2_000_000, 10, 20_000), (3_000_000, 15, 60_000)]
+    {
+        let row = |direction| AqmSample {
+            t_us,
+            direction,
+            packets,
+            sojourn_sum_us,
+            sojourn_us: Some(1),
+            dropped_packets: 0,
+            overflow_packets: 0,
+            marked_packets: 0,
+            probability_ppb: None,
+            drop_count: Some(0),
+        };
+        drawing.take(&AnyRow::Aqm(row(Direction::Forward)));
+        drawing
+            .take(&AnyRow::Aqm(AqmSample { sojourn_sum_us: 9 * sojourn_sum_us, ..row(Direction::Reverse) }));
+    }
+    let series = drawing.finish();
+    let curve = series.curves.iter().find(|curve| curve.quantity == Quantity::Sojourn).expect("drawn");
+    let points: Vec<(u64, u64)> = curve.points.iter().map(|point| (point.t_us, point.value)).collect();
+    assert_eq!(points, [(1_000_000, 2_000), (3_000_000, 8_000)]);
 }
