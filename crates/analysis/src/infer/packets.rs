@@ -200,20 +200,29 @@ mod tests {
 
     #[test]
     fn what_is_in_flight_falls_where_a_buffer_is_emptied_and_not_where_a_segment_is_lost() {
-        let flights = |flights: [u64; 4], sample_loses: bool| {
+        let flights = |flights: [u64; 5], lost_segments: u32, is_sent_at_once: bool| {
             samples(|at, sample| {
-                sample.in_flight_bytes = flights[at as usize % 4];
+                let at_place = at as usize % 5;
+                sample.in_flight_bytes = flights[at_place];
                 sample.in_flight_peak_bytes = sample.in_flight_bytes;
-                sample.lost_segments = sample_loses.into();
-                sample.retransmits = (at / 60) as u32;
+                sample.prompt_bytes = if at_place == 0 || is_sent_at_once { 50_000 } else { 0 };
+                sample.lost_segments = lost_segments;
+                sample.retransmits = (at / 20) as u32;
             })
         };
-        let emptied = waits(&flights([100_000, 80_000, 60_000, 30_000], false));
-        assert_eq!(emptied, [0.0, 0.0, 0.0], "losses are repaired in between");
-        let [unsent, by_cwnd, _] = waits(&flights([100_000, 80_000, 60_000, 30_000], true));
-        assert_eq!([unsent, by_cwnd], [1.0, 1.0], "what is lost is not in flight");
-        let [unsent, by_cwnd, _] = waits(&flights([20_000, 16_000, 12_000, 6_000], false));
-        assert_eq!([unsent, by_cwnd], [1.0, 1.0], "an ACK of a few segments");
+        let is_its_windows = |samples: &[PacketSample]| {
+            let [unsent, by_cwnd, _] = waits(samples);
+            unsent > 0.9 && by_cwnd > 0.9
+        };
+        let emptied = [100_000, 80_000, 45_000, 30_000, 20_000];
+        let [unsent, by_cwnd, _] = waits(&flights(emptied, 0, false));
+        assert!(unsent < 0.1 && by_cwnd < 0.1, "losses are repaired in between");
+        assert!(is_its_windows(&flights(emptied, 1, false)), "what is lost is not in flight");
+        assert!(is_its_windows(&flights(emptied, 0, true)), "what one ACK leaves for a moment");
+        assert!(
+            is_its_windows(&flights(emptied.map(|bytes| bytes / 5), 0, false)),
+            "an ACK of a few segments"
+        );
     }
 
     #[test]

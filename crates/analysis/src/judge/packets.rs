@@ -101,7 +101,7 @@ mod tests {
         let filled_again = |span: &mut PacketSpan| span.fill = Some(0.8);
         assert_eq!(of(filled_again), Release::SendBuffer);
         assert_eq!(of(|span| span.since_change = 1), Release::SendBuffer, "a window grows");
-        let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.1, 0);
+        let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.05, 0);
         assert_eq!(of(emptied), Release::SendBuffer, "whatever was lost");
         let later = |span: &mut PacketSpan| {
             emptied(span);

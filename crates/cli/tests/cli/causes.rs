@@ -7,8 +7,10 @@ use pipefill_core::record::StreamEnd;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The set on which the rules were made, and one with other values, on which nothing was tuned.
-const SETS: [&str; 2] = ["scenarios/causes.toml", "testdata/varied-causes.toml"];
+/// The set on which the rules were made, one with other values, which showed classes of faults that were mended since, and one on which nothing was
+/// tuned.
+const SETS: [&str; 3] =
+    ["scenarios/causes.toml", "testdata/varied-causes.toml", "testdata/drawn-causes.toml"];
 /// What packets cannot separate (`docs/guide/captures.md`): the planted limit and cause, and what they show near the sender and near the
 /// receiver; nothing where no payload passes, or where what passes ends before the cause begins.
 const NOT_SEPARATED: [(&str, [Option<&str>; 2]); 7] = [
@@ -21,18 +23,17 @@ const NOT_SEPARATED: [(&str, [Option<&str>; 2]); 7] = [
     ("path/silence", [Some("path/silence"), None]),
 ];
 /// Right verdicts near the sender and near the receiver, of all that are judged.
-const LEAST: [f64; 2] = [0.88, 0.80];
-/// The only holder that is taken for another one: a send buffer that CUBIC overfills, since the rest of a packet always has room, sends as a congestion
-/// window does (`docs/guide/verdicts.md`).
-const TAKEN_FOR_ANOTHER: &str = "sndbuf";
+const LEAST: [f64; 2] = [0.95, 0.85];
+/// Holders that are taken for others, of all that are judged.
+const WRONG_MOST: f64 = 0.03;
 
 /// What came of one end's captures.
 #[derive(Default)]
 struct Grades {
     judged: usize,
     right: usize,
-    /// Planted holders that were taken for others.
-    wrong: Vec<String>,
+    /// Holders that were taken for others.
+    wrong: usize,
     /// Cells that are not right.
     others: Vec<String>,
 }
@@ -51,11 +52,11 @@ fn captures_of_the_causes_name_what_was_planted() {
         for end in StreamEnd::BOTH {
             let grades = grades(&folder, &runs, end);
             let named = format!("{set}, near the {end:?}: {} of {}", grades.right, grades.judged);
-            println!("{named}, {} wrong; {:#?}", grades.wrong.len(), grades.others);
+            println!("{named}, {} wrong; {:#?}", grades.wrong, grades.others);
             let share = grades.right as f64 / grades.judged as f64;
             assert!(share >= LEAST[end as usize], "{named}: {:#?}", grades.others);
-            let is_known = |holder: &String| holder == TAKEN_FOR_ANOTHER;
-            assert!(grades.wrong.iter().all(is_known), "{named}: {:#?}", grades.others);
+            let wrong = grades.wrong as f64 / grades.judged as f64;
+            assert!(wrong <= WRONG_MOST, "{named}: {:#?}", grades.others);
         }
     }
 }
@@ -78,9 +79,7 @@ fn grades(folder: &Folder, runs: &[PathBuf], end: StreamEnd) -> Grades {
         let planted_holder = expected.split('/').next().unwrap_or_default();
         grades.judged += 1;
         grades.right += usize::from(is_right);
-        if holder != planted_holder && holder != "unknown" {
-            grades.wrong.push(planted_holder.to_owned());
-        }
+        grades.wrong += usize::from(holder != planted_holder && holder != "unknown");
         if !is_right {
             grades.others.push(format!("{}: {named} by {}, not {expected}", axes(&cell), word("rule")));
         }

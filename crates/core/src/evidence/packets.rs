@@ -39,7 +39,7 @@ pub struct PacketSpan {
     pub widest_window: u64,
     /// Share of the samples with little in flight.
     pub drained_share: f64,
-    /// Share of the samples in which what is in flight has fallen to a part of what was in the round trip before, without a loss, and not to nothing.
+    /// Share of the samples in which what is in flight has fallen to a part of what was in the round trip before, without a loss, not to nothing, and nothing new follows.
     pub fallen_share: f64,
     /// Spans since something was lost: 0 where it was in this one.
     pub since_loss: usize,

@@ -154,7 +154,7 @@ fn full_window_share(samples: &[PacketSample]) -> f64 {
     samples.iter().filter(is_full).count() as f64 / sending.max(1) as f64
 }
 
-/// A window that nothing is lost from lets out as much as is acknowledged.
+/// A window that nothing is lost from lets out as much as is acknowledged, and soon: what one ACK leaves for a moment is no fall.
 fn fallen_share(samples: &[PacketSample], span: Range<usize>, t: &Thresholds) -> f64 {
     let has_fallen = |&at: &usize| {
         let now = &samples[at];
@@ -164,7 +164,9 @@ fn fallen_share(samples: &[PacketSample], span: Range<usize>, t: &Thresholds) ->
             || before.clone().last().is_some_and(|first| first.retransmits < now.retransmits);
         let most = before.map(PacketSample::most_in_flight_bytes).max().unwrap_or(0);
         let segments = most / u64::from(now.mss_bytes).max(1);
+        let stays = samples.get(at + 1).is_some_and(|next| next.new_bytes() == 0);
         !is_lossy
+            && stays
             && now.in_flight_bytes > 0
             && segments >= t.packet_fallen_segments.whole()
             && (now.in_flight_bytes as f64) < t.packet_fallen.value() * most as f64

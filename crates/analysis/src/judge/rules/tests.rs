@@ -448,7 +448,8 @@ fn a_steady_rate_in_bursts_a_round_trip_apart_is_a_buffers_and_not_a_pacers() {
 
 #[test]
 fn bursts_further_apart_than_a_round_trip_are_a_buffers_whatever_was_lost() {
-    let rule = |change: &dyn Fn(&mut ArrivalsOfAll, &mut ArrivingPackets)| {
+    type Change = dyn Fn(&mut ArrivalsOfAll, &mut ArrivingPackets);
+    let rule = |change: &Change| {
         let mut whole = ArrivalsOfAll {
             rounds: 50,
             segments: Some(200.0),
@@ -468,7 +469,7 @@ fn bursts_further_apart_than_a_round_trip_are_a_buffers_whatever_was_lost() {
         rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
     };
     assert_eq!(rule(&|_, _| ()), "sndbuf.arrives_apart");
-    let others: [(&dyn Fn(&mut ArrivalsOfAll, &mut ArrivingPackets), &str); 6] = [
+    let others: [(&Change, &str); 6] = [
         (&|_, packets| packets.apart_share = Some(0.7), "a window's come once in each"),
         (&|_, packets| packets.cwnd_cause = Some(Cause::Timeout), "timers are awaited in between"),
         (&|_, packets| packets.dry_share = 0.6, "short writes"),
