@@ -81,16 +81,23 @@ fn unreadable(error: &ReadError, name: &str) -> Problem {
         ReadError::TooLarge { .. } => {
             "give the part of it that matters: one test, or the readings of one connection"
         }
-        ReadError::Json { .. } | ReadError::Unknown => {
-            "give the directory of an experiment, a capture (pcap, pcapng), or what iperf3 -J, iperf3, iperf, ss -tinm or an NDT7 client printed"
-        }
+        ReadError::Json { .. } | ReadError::Unknown => GIVE,
         ReadError::NoConnection { .. } => {
             "give an output with at least one interval of a test, or of ss with -i: ss -tinm"
         }
         ReadError::Failed { .. } => "repeat the test; iperf3 printed no interval before it failed",
     };
-    Problem::usage(format!("{name}: {error}"), remedy)
+    let what = match error {
+        ReadError::Unknown => {
+            format!("{name} is not a pcap or pcapng file, and not the output of a known program")
+        }
+        error => format!("{name}: {error}"),
+    };
+    Problem::usage(what, remedy)
 }
+
+/// What `explain` reads.
+const GIVE: &str = "give the directory that `pipefill run` named, a capture (pcap or pcapng, also in gzip or zstd), or what iperf3 -J, iperf3, iperf, ss -tinm or an NDT7 client printed";
 
 /// What limits each connection of the output.
 pub fn judge_output(read: &OutputRead) -> PastedOutput {

@@ -93,9 +93,10 @@ pub fn output(found: &PastedOutput, name: &str, style: Style) -> String {
     }
     missing
         .extend(found.read_from.gaps.iter().map(|&gap| filled(remedy(gap), "", "", width.saturating_sub(4))));
-    parts.extend(
-        (!missing.is_empty()).then(|| section("What this output does not show", &missing).join("\n")),
-    );
+    if !missing.is_empty() {
+        // The empty line before a section is between two parts here.
+        parts.push(section("What this output does not show", &missing)[1..].join("\n"));
+    }
     parts.join("\n\n") + "\n"
 }
 

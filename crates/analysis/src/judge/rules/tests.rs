@@ -326,6 +326,23 @@ fn a_send_buffer_that_is_emptied_and_refilled_limits_although_data_waits_at_time
     assert_ne!(rule(0.7, 0.1, 1.5), "sndbuf.emptied_and_refilled", "its writer lets it run dry");
 }
 
+/// Of another program's output: what gets through in a round trip is most of the buffer that it set.
+#[test]
+fn a_send_buffer_explains_the_rate_of_an_estimated_flight_alone() {
+    let rule = |sndbuf_used, is_flight_estimated| {
+        let sender = SenderEvidence {
+            is_flight_estimated,
+            sndbuf_used: Some(sndbuf_used),
+            cwnd_used: Some(0.7),
+            ..idle()
+        };
+        rule_of(Evidence { sender: Some(sender), ..Evidence::default() })
+    };
+    assert_eq!(rule(0.61, true), "sndbuf.explains_rate");
+    assert_eq!(rule(0.59, true), "cwnd.nearly_used_up");
+    assert_eq!(rule(0.61, false), "cwnd.nearly_used_up");
+}
+
 #[test]
 fn nothing_that_comes_back_for_three_timers_is_silence_or_a_link_that_is_too_small() {
     let rule = |backoff, acked_so_far, dsacks| {
