@@ -32,6 +32,7 @@ mod rule;
 #[cfg(feature = "generated")]
 mod rule_reference;
 #[cfg(feature = "generated")]
+mod scenario_schema;
 mod schemas;
 mod sources;
 mod verdict_page;

@@ -2,6 +2,7 @@
 //!
 //! Never: a schema that was edited by hand, or one of a type that no program prints.
 
+use crate::scenario_schema;
 use pipefill_analysis::findings::changes::Changes;
 use pipefill_analysis::findings::confusion::Catalogue;
 use pipefill_analysis::findings::connections::{Captured, Connections, TestFinding};
@@ -86,10 +87,10 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("datagrams", "a line of datagrams.jsonl.zst", line::<DatagramSample>()),
         ("aqm", "a line of aqm.jsonl.zst", line::<AqmSample>()),
     ];
-    schemas
-        .into_iter()
-        .map(|(name, title, schema)| Ok((format!("{name}.json"), text(title, schema)?)))
-        .collect()
+    let scenario =
+        Schema::try_from(scenario_schema::schema()).map_err(|error| format!("scenario: {error}"))?;
+    let schemas = schemas.into_iter().chain([("scenario", "a scenario's file", scenario)]);
+    schemas.map(|(name, title, schema)| Ok((format!("{name}.json"), text(title, schema)?))).collect()
 }
 
 /// As the type is written: what can be null is there, as null.

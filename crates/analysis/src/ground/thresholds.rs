@@ -471,6 +471,8 @@ thresholds! {
     buffer_is_largest: Judge, Share = 0.80, Source::Kernel("tcp_rcv_space_adjust()");
     /// A buffer, or a window, that has not grown for this many round trips in which it limits does not grow by itself …
     buffer_fixed_rounds: Judge, RoundTrips = 8.0, Source::Kernel("tcp_rcv_space_adjust()");
+    /// … where it is no more than this part larger than before: a window that limits doubles each round trip while it grows by itself.
+    buffer_crept: Infer, Share = 0.10, Source::Kernel("tcp_rcv_space_adjust()");
     /// A receive buffer that has stopped growing gives a window of at least half of it: below this part the window has a limit of its own …
     window_of_buffer: Judge, Share = 0.40, Source::Kernel("tcp_win_from_space()");
     /// … and a window below this part of what its scale is made for is a buffer that a program has set after the handshake.

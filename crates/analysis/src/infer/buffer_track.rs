@@ -1,12 +1,15 @@
 //! What bounds a stream's windows and buffers, by the samples of either end: scales, sizes, and since when these have not grown.
 
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{BufferEvidence, Plateau};
 use pipefill_core::record::{BufferLimits, PacketSample, StreamEnd, TcpSample};
 use pipefill_core::stacks::Stack;
 
 /// Follows one stream.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct BufferTrack {
+    /// See [`Thresholds::buffer_crept`].
+    crept: f64,
     window_scaling: Option<bool>,
     window_scale: Option<u8>,
     window: Option<Growth>,
@@ -20,11 +23,25 @@ pub(crate) struct BufferTrack {
 struct Growth {
     bytes: u64,
     first_bytes: u64,
-    /// When it was first reached.
+    /// When it was reached but for a part that counts as none …
     since_us: u64,
+    /// … and what it was then.
+    since_bytes: u64,
 }
 
 impl BufferTrack {
+    pub(crate) const fn new(thresholds: &Thresholds) -> Self {
+        Self {
+            crept: thresholds.buffer_crept.value(),
+            window_scaling: None,
+            window_scale: None,
+            window: None,
+            rcvbuf: None,
+            sndbuf: None,
+            max_pacing_rate_bps: None,
+        }
+    }
+
     /// Takes the next sample of either end, in order of time.
     pub(crate) fn add(&mut self, row: &TcpSample) {
         let info = &row.info;
@@ -34,13 +51,13 @@ impl BufferTrack {
         };
         self.window_scaling = info.window_scaling.or(self.window_scaling);
         self.window_scale = scale.or(self.window_scale);
-        grow(&mut self.window, row.t_us, window.map(u64::from));
+        grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));
         match row.end {
             StreamEnd::Sender => {
                 self.max_pacing_rate_bps = info.max_pacing_rate_bps.flatten();
-                grow(&mut self.sndbuf, row.t_us, row.sndbuf_bytes);
+                grow(&mut self.sndbuf, self.crept, row.t_us, row.sndbuf_bytes);
             }
-            StreamEnd::Receiver => grow(&mut self.rcvbuf, row.t_us, row.rcvbuf_bytes),
+            StreamEnd::Receiver => grow(&mut self.rcvbuf, self.crept, row.t_us, row.rcvbuf_bytes),
         }
     }
 
@@ -48,7 +65,7 @@ impl BufferTrack {
     pub(crate) fn add_packets(&mut self, row: &PacketSample) {
         self.window_scaling = row.window_scaling.or(self.window_scaling);
         self.window_scale = row.rwnd_scale.or(self.window_scale);
-        grow(&mut self.window, row.t_us, row.rwnd_bytes.map(u64::from));
+        grow(&mut self.window, self.crept, row.t_us, row.rwnd_bytes.map(u64::from));
     }
 
     /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow, and the receiver's TCP implementation.
@@ -79,11 +96,13 @@ impl BufferTrack {
     }
 }
 
-fn grow(growth: &mut Option<Growth>, t_us: u64, bytes: Option<u64>) {
+fn grow(growth: &mut Option<Growth>, crept: f64, t_us: u64, bytes: Option<u64>) {
     let Some(bytes) = bytes else { return };
-    let largest = growth.get_or_insert(Growth { bytes, first_bytes: bytes, since_us: t_us });
-    if bytes > largest.bytes {
-        (largest.bytes, largest.since_us) = (bytes, t_us);
+    let largest =
+        growth.get_or_insert(Growth { bytes, first_bytes: bytes, since_us: t_us, since_bytes: bytes });
+    largest.bytes = largest.bytes.max(bytes);
+    if bytes as f64 > (1.0 + crept) * largest.since_bytes as f64 {
+        (largest.since_us, largest.since_bytes) = (t_us, bytes);
     }
 }
 
@@ -91,12 +110,15 @@ fn grow(growth: &mut Option<Growth>, t_us: u64, bytes: Option<u64>) {
 mod tests {
     use super::super::synthetic::of_sender;
     use super::*;
+    use crate::ground::thresholds::STANDARD;
     use pipefill_core::tcp_info::TcpInfo;
 
     #[test]
     fn a_window_is_steady_since_it_last_grew_and_a_pacing_limit_is_the_last_one() {
-        let mut track = BufferTrack::default();
-        for (t_us, window, limit) in [(10, 100, None), (20, 300, Some(Some(8_000))), (30, 200, Some(None))] {
+        let mut track = BufferTrack::new(&STANDARD);
+        // The last one is larger by too little to have grown.
+        let samples = [(10, 100, None), (20, 300, Some(Some(8_000))), (30, 200, Some(None)), (40, 330, None)];
+        for (t_us, window, limit) in samples {
             let info = TcpInfo {
                 rwnd_bytes: Some(window),
                 window_scaling: Some(true),
@@ -109,7 +131,7 @@ mod tests {
             assert_eq!(evidence.max_pacing_rate_bps, limit.flatten());
         }
         let evidence = track.evidence(50, [None; 2], None);
-        assert_eq!(evidence.window, Some(Plateau { bytes: 300, first_bytes: 100, steady_us: 30 }));
+        assert_eq!(evidence.window, Some(Plateau { bytes: 330, first_bytes: 100, steady_us: 30 }));
         assert_eq!((evidence.window_scaling, evidence.window_scale), (Some(true), Some(7)));
     }
 }

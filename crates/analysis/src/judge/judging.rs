@@ -149,7 +149,7 @@ impl<'a> Diagnosing<'a> {
                     turns: (run.plan.is_none() || !flow.app.is_bulk())
                         .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
                     events: SocketEvents::default(),
-                    buffers: BufferTrack::default(),
+                    buffers: BufferTrack::new(thresholds),
                     limits: run.buffer_limits(flow.direction),
                     receiver_stack: run.receiver_stack(flow.direction),
                     congestion_control: run.congestion_control(flow),

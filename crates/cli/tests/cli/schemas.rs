@@ -123,3 +123,93 @@ fn records_are_what_their_schemas_say() {
     }
     assert!(tables >= 3 * 5, "{tables}");
 }
+
+/// A TOML document as the JSON that a checker of editors sees.
+fn as_json(text: &str) -> Value {
+    use toml_edit::{Array, Item, Table, Value as Toml};
+    fn of_value(value: &Toml) -> Value {
+        match value {
+            Toml::String(text) => text.value().as_str().into(),
+            Toml::Integer(number) => (*number.value()).into(),
+            Toml::Float(number) => (*number.value()).into(),
+            Toml::Boolean(flag) => (*flag.value()).into(),
+            Toml::Datetime(time) => time.value().to_string().into(),
+            Toml::Array(values) => of_values(values),
+            Toml::InlineTable(table) => {
+                Value::Object(table.iter().map(|(name, value)| (name.to_owned(), of_value(value))).collect())
+            }
+        }
+    }
+    fn of_values(values: &Array) -> Value {
+        Value::Array(values.iter().map(of_value).collect())
+    }
+    fn of_table(table: &Table) -> Value {
+        Value::Object(table.iter().map(|(name, item)| (name.to_owned(), of_item(item))).collect())
+    }
+    fn of_item(item: &Item) -> Value {
+        match item {
+            Item::None => Value::Null,
+            Item::Value(value) => of_value(value),
+            Item::Table(table) => of_table(table),
+            Item::ArrayOfTables(tables) => Value::Array(tables.iter().map(of_table).collect()),
+        }
+    }
+    of_table(text.parse::<toml_edit::DocumentMut>().unwrap().as_table())
+}
+
+fn scenarios_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = files.partition(|path| path.is_dir());
+    let is_toml = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "toml");
+    files
+        .into_iter()
+        .filter(is_toml)
+        .chain(folders.iter().flat_map(|folder| scenarios_below(folder)))
+        .collect()
+}
+
+#[test]
+fn shipped_scenarios_are_of_the_schema_that_editors_use() {
+    let schema = schema("scenario");
+    let files = scenarios_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"));
+    assert!(files.len() > 100, "{}", files.len());
+    for file in files {
+        is_of(&schema, &as_json(&fs::read_to_string(&file).unwrap()), &file.display().to_string());
+    }
+}
+
+#[test]
+fn the_schema_takes_every_key_with_its_example_and_no_other_key() {
+    let schema = schema("scenario");
+    for key in pipefill_core::scenario::KEYS {
+        for section in key.sections {
+            let name = if key.name.ends_with('.') {
+                format!("{}\"net.a.b\"", key.name)
+            } else {
+                key.name.to_owned()
+            };
+            let lines = match name.strip_prefix("change.") {
+                Some(name) => format!("[[{section}.change]]\n{name} = {:?}\n", key.example),
+                None if name.starts_with("app.") => {
+                    format!("[{section}]\napp.kind = \"requests\"\n{name} = {:?}\n", key.example)
+                }
+                None => format!("[{section}]\n{name} = {:?}\n", key.example),
+            };
+            let scenario = as_json(&format!("name = \"a\"\n{lines}"));
+            is_of(&schema, &scenario, &lines);
+            let variant =
+                serde_json::json!({"name": "a", "variant": [{"name": "b", "path": scenario["path"]}]});
+            assert!(scenario.get("path").is_none() || schema.is_valid(&variant), "{lines}");
+        }
+    }
+    for wrong in [
+        "[path]\nrttt = \"1ms\"",
+        "[path]\nrtt = 80",
+        "[path]\nloss = 0.01",
+        "[flow]\nduration = true",
+        "[nowhere]\na = 1",
+    ] {
+        assert!(!schema.is_valid(&as_json(&format!("name = \"a\"\n{wrong}\n"))), "{wrong}");
+    }
+    assert!(!schema.is_valid(&serde_json::json!({"title": "without a name"})));
+}

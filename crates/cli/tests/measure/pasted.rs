@@ -1,7 +1,7 @@
 //! `pipefill explain` of what iperf3, iperf and ss print while something known limits them, on the sender's side.
 
 use crate::measuring::namespace::{folder_with, installed};
-use crate::measuring::{Folder, Outcome, Test, slow_test};
+use crate::measuring::{Folder, Outcome, Test, is_quiet, slow_test};
 use serde_json::Value;
 use std::fs;
 
@@ -66,6 +66,9 @@ const CASES: [Case; 11] = [
     Case { name: "sndbuf_40ms", limited_by: "sndbuf", path: FAST, near: BUFFER, ..PLAIN },
 ];
 
+/// Cases of `make test`: what holds them does not depend on the machine.
+const QUICK: [&str; 3] = ["rwnd_40ms", "app_5mbit", "sndbuf_40ms"];
+
 /// What each case leaves.
 const OUTPUTS: [&str; 4] = ["iperf3.json", "one.ss", "timed.ss", "untimed.ss"];
 /// Outputs in which the holder has to be named, and may be named wrong.
@@ -76,12 +79,13 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![slow_test("the_planted_holder_is_named_by_what_programs_print", planted_holders)]
 }
 
+/// All of them where the machine has nothing else to do, as only a share of many can be asserted; else a few, none of which is named wrong.
 fn planted_holders() -> Outcome {
     installed(&["iperf3", "ss"])?;
     let (mut right, mut wrong, mut all) = (0, 0, 0);
-    for case in CASES {
+    for case in CASES.iter().filter(|case| is_quiet() || QUICK.contains(&case.name)) {
         let folder = folder_with(&["iperf3", "ss", "sh"])?;
-        if !printed(&folder, &case) {
+        if !printed(&folder, case) {
             continue;
         }
         for output in OUTPUTS {
@@ -94,6 +98,10 @@ fn planted_holders() -> Outcome {
         }
     }
     println!("{right} of {all} right, {wrong} wrong");
+    if !is_quiet() {
+        assert!(right > 0 && wrong == 0, "{right} of {all} right, {wrong} wrong");
+        return Ok(());
+    }
     assert!(all >= 40, "{all} outputs");
     let share = |count: u32| f64::from(count) / f64::from(all);
     assert!(
