@@ -156,7 +156,7 @@ pub struct UnlimitedStart {
 pub struct Figures {
     /// Peak of `snd_nxt − snd_una` in a round trip.
     pub flight_bytes: Option<u64>,
-    /// Mean over the time in which the streams moved.
+    /// Mean over the time in which the streams moved; of sockets without what SACKs told of (`tcp_packets_in_flight()`).
     pub flight_mean_bytes: Option<u64>,
     /// Share of the time in which a stream with data out heard of nothing delivered for longer than a round trip.
     pub stalled_share: Option<f64>,
