@@ -386,10 +386,13 @@ impl SenderEvidence {
         self.retransmits > 0 || self.repair_share > 0.0
     }
 
-    /// Share of what was sent in the interval that was sent again.
+    /// Share of what was sent that was sent again, in the interval or so far, whichever is less: a queue that overflowed once is in one of them.
     pub fn resent_share(&self) -> f64 {
-        let resent = u64::from(self.retransmits) * self.mss;
-        resent as f64 / (self.acked + resent).max(1) as f64
+        let share = |segments: u32, acked: u64| {
+            let resent = u64::from(segments) * self.mss;
+            resent as f64 / (acked + resent).max(1) as f64
+        };
+        share(self.retransmits, self.acked).min(share(self.retransmits_so_far, self.acked_so_far))
     }
 }
 
