@@ -211,7 +211,7 @@ enum Kept {
     Recorded,
 }
 
-/// A capture of so many packets of a flow over `path`, or of some more.
+/// Writes a capture of a flow over `path` into `to`, with at least `packets` packets.
 fn write(to: &Path, path: &Bench, packets: u64, kept: Kept) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let scenario = folder.path().join("reading.toml");

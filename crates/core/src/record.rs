@@ -377,6 +377,23 @@ pub struct TcpSample {
     pub raw: Option<String>,
 }
 
+impl TcpSample {
+    /// With what `tcp_info` shows alone: nothing is known of the socket's buffers.
+    pub const fn of_info(t_us: u64, stream: u32, end: StreamEnd, info: TcpInfo) -> Self {
+        Self {
+            t_us,
+            stream,
+            end,
+            info,
+            wmem_queued_bytes: None,
+            sndbuf_bytes: None,
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        }
+    }
+}
+
 /// Which end of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

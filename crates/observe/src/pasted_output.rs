@@ -105,8 +105,8 @@ pub fn judge_output(read: &OutputRead) -> PastedOutput {
     let kept: Vec<KeptConnection> = output.connections.iter().map(kept).collect();
     // Connections between the same hosts share a path.
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (at, one) in kept.iter().enumerate() {
-        let hosts = (host(&one.observed.local), host(&one.observed.remote));
+    for (at, connection) in kept.iter().enumerate() {
+        let hosts = (host(&connection.observed.local), host(&connection.observed.remote));
         groups.entry(hosts).or_default().push(at);
     }
     let mut connections = Vec::new();
@@ -116,7 +116,7 @@ pub fn judge_output(read: &OutputRead) -> PastedOutput {
         connections.extend(PastedConnection::of_all(&group, buffers));
     }
     connections.extend(output.datagrams.iter().map(|flow| PastedConnection::of_datagrams(&datagrams(flow))));
-    connections.sort_by_key(|one| Reverse(one.finding.rate_bps));
+    connections.sort_by_key(|connection| Reverse(connection.finding.rate_bps));
     PastedOutput { read_from: read_from(output), connections, left_out: output.left_out }
 }
 
@@ -126,7 +126,7 @@ pub fn judge_output(read: &OutputRead) -> PastedOutput {
 /// [`Failure`] where it can't be written.
 pub fn keep_output(read: &OutputRead, target: &Path) -> Result<Written, Failure> {
     let connections: Vec<KeptConnection> = read.output.connections.iter().map(kept).collect();
-    let mut names: Vec<String> = connections.iter().map(|one| one.name(&connections)).collect();
+    let mut names: Vec<String> = connections.iter().map(|connection| connection.name(&connections)).collect();
     let mut all: Vec<Recorded> = connections.into_iter().map(Recorded::Connection).collect();
     for flow in &read.output.datagrams {
         names.push(format!("udp {}", flow.observed.remote));
@@ -141,28 +141,28 @@ fn read_from(output: &Output) -> ReadFrom {
         let observed = output.connections.iter().map(|connection| &connection.observed);
         observed
             .chain(output.datagrams.iter().map(|flow| &flow.observed))
-            .filter_map(|one| one.read_from.as_ref())
+            .filter_map(|observed| observed.read_from.as_ref())
     };
-    let mut gaps: Vec<_> = each().flat_map(|one| one.gaps.iter().copied()).collect();
+    let mut gaps: Vec<_> = each().flat_map(|read_from| read_from.gaps.iter().copied()).collect();
     gaps.sort_unstable();
     gaps.dedup();
     ReadFrom {
         program: output.program.clone(),
         version: output.version.clone(),
-        flight_estimated: each().any(|one| one.flight_estimated),
-        sample_per_round: each().any(|one| one.sample_per_round),
+        flight_estimated: each().any(|read_from| read_from.flight_estimated),
+        sample_per_round: each().any(|read_from| read_from.sample_per_round),
         gaps,
     }
 }
 
-fn kept(one: &OutputConnection) -> KeptConnection {
-    let [local, remote] = one.cpu.map(|share| cpu_rows(share, one));
+fn kept(connection: &OutputConnection) -> KeptConnection {
+    let [local, remote] = connection.cpu.map(|share| cpu_rows(share, connection));
     KeptConnection {
-        observed: one.observed.clone(),
-        congestion_control: one.congestion_control.clone(),
-        offered: one.offered,
-        every: one.every,
-        samples: one.samples.clone(),
+        observed: connection.observed.clone(),
+        congestion_control: connection.congestion_control.clone(),
+        offered: connection.offered,
+        every: connection.every,
+        samples: connection.samples.clone(),
         exact: None,
         cpu: ConnectionCpu { local, remote },
         sender_samples: Vec::new(),
@@ -170,7 +170,7 @@ fn kept(one: &OutputConnection) -> KeptConnection {
 }
 
 /// The share of a CPU, which is known of the whole test, at the time of each sample.
-fn cpu_rows(share: Option<f64>, one: &OutputConnection) -> ProcessCpuRows {
+fn cpu_rows(share: Option<f64>, connection: &OutputConnection) -> ProcessCpuRows {
     let used = |share: f64, t_us: u64| {
         CpuSample::of_thread(
             t_us,
@@ -179,8 +179,9 @@ fn cpu_rows(share: Option<f64>, one: &OutputConnection) -> ProcessCpuRows {
             None,
         )
     };
-    let samples =
-        share.into_iter().flat_map(|share| one.samples.iter().map(move |sample| used(share, sample.t_us)));
+    let samples = share
+        .into_iter()
+        .flat_map(|share| connection.samples.iter().map(move |sample| used(share, sample.t_us)));
     ProcessCpuRows { quota: None, samples: samples.collect() }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn read(text: &str) -> Option<Output> {
 /// `0.0000-1.0000 sec  1.25 MBytes  10.5 Mbits/sec  11/0          0       14K/25100 us  52224`: writes and errors, what was sent again, the window
 /// and the round trip.
 fn enhanced(rest: &str) -> Option<Line> {
-    let mut line = interval(rest, &['/'])?;
+    let mut line = interval(rest)?;
     let words: Vec<&str> = rest.split_whitespace().collect();
     let seconds = words.iter().position(|word| *word == "sec")?;
     let figures = words.get(seconds + 5..).unwrap_or_default();

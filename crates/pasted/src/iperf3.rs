@@ -6,7 +6,7 @@
 use crate::documents::each;
 use crate::number::{Number, Text};
 use crate::output::{Output, OutputConnection, OutputDatagrams, ReadError};
-use crate::samples::{SentInterval, SentStream, USUAL_MSS, micros, received, sent};
+use crate::samples::{self, SentInterval, SentStream, USUAL_MSS, micros, received, sent};
 use pipefill_core::record::{Gap, Observed, ReadFrom};
 use pipefill_core::units::Rate;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is between the pieces of a connection: IP and TCP with timestamps.
+/// Headers of IPv4 and TCP with timestamps, bytes: what the MSS is smaller by than the path's MTU.
 const HEADERS: u32 = 52;
 
 /// A document, or a line of `--json-stream`.
@@ -268,12 +268,12 @@ impl Document {
     }
 
     fn observed(&self, socket: u64) -> Observed {
-        let is_its = |one: &&Connected| one.socket.count() == Some(socket);
+        let is_its = |connected: &&Connected| connected.socket.count() == Some(socket);
         let connected = &self.start.connected;
         let ends = connected.iter().find(is_its).or(connected.first());
         ends.map_or_else(Observed::default, |ends| Observed {
-            local: address(&ends.local_host, ends.local_port),
-            remote: address(&ends.remote_host, ends.remote_port),
+            local: end(&ends.local_host, ends.local_port),
+            remote: end(&ends.remote_host, ends.remote_port),
             ..Observed::default()
         })
     }
@@ -362,21 +362,18 @@ fn gaps(sends: bool, intervals: &[SentInterval], stream: SentStream, target: Opt
     if !sends {
         return vec![Gap::Sender];
     }
-    let lacks = |shown: fn(&SentInterval) -> bool, gap| (!intervals.iter().any(shown)).then_some(gap);
-    let all = [
-        lacks(|interval| interval.rtt_us.is_some(), Gap::RoundTrip),
-        lacks(|interval| interval.rwnd.is_some(), Gap::ReceiveWindow),
-        lacks(|interval| interval.cwnd.is_some(), Gap::CongestionWindow),
-        stream.sndbuf.is_none().then_some(Gap::SendBuffer),
-        target.is_none().then_some(Gap::OfferedRate),
-        Some(Gap::LeastRoundTrip),
-    ];
-    all.into_iter().flatten().collect()
+    let mut gaps = samples::gaps(intervals);
+    gaps.extend(stream.sndbuf.is_none().then_some(Gap::SendBuffer));
+    gaps.extend(target.is_none().then_some(Gap::OfferedRate));
+    gaps
 }
 
-/// `10.0.0.1:5201`, `[fd00::1]:5201`; empty where the output has no address.
-pub(crate) fn address(host: &Text, port: Number) -> String {
-    let Some(host) = host.0.as_deref() else { return String::new() };
-    let port = port.count().unwrap_or(0);
+/// Empty where the output has no address.
+fn end(host: &Text, port: Number) -> String {
+    host.0.as_deref().map_or_else(String::new, |host| address(host, port.count().unwrap_or(0)))
+}
+
+/// `10.0.0.1:5201`, `[fd00::1]:5201`.
+pub(crate) fn address(host: &str, port: u64) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

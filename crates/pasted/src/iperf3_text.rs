@@ -2,9 +2,9 @@
 //!
 //! `report_bw_retrans_cwnd_format` and the others of `iperf_locale.c`. It shows neither a round trip nor the receiver's window.
 
-use crate::iperf3::in_order;
+use crate::iperf3::{address, in_order};
 use crate::output::{Output, OutputConnection, OutputDatagrams};
-use crate::samples::{SentInterval, SentStream, USUAL_MSS, micros, received, sent};
+use crate::samples::{SentInterval, SentStream, USUAL_MSS, gaps, micros, received, sent};
 use pipefill_core::record::{Gap, Observed, ReadFrom};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str) -> Option<Output> {
         let Some((id, rest)) = stream_of(line) else { continue };
         if let Some(ends) = ends(rest) {
             streams.entry(id).or_default().0 = ends;
-        } else if let Some(interval) = interval(rest, &['/']) {
+        } else if let Some(interval) = interval(rest) {
             streams.entry(id).or_default().1.push(interval);
         }
     }
@@ -79,19 +79,10 @@ impl Output {
         }
         let Some(first) = intervals.first() else { return };
         let stream = SentStream { mss: USUAL_MSS, ..SentStream::default() };
-        let shows = |shown: fn(&SentInterval) -> bool| intervals.iter().any(shown);
         let gaps = if is_of_receiver {
             vec![Gap::Sender]
         } else {
-            let lacks = [
-                (!shows(|interval| interval.rtt_us.is_some())).then_some(Gap::RoundTrip),
-                (!shows(|interval| interval.cwnd.is_some())).then_some(Gap::CongestionWindow),
-                Some(Gap::ReceiveWindow),
-                Some(Gap::SendBuffer),
-                Some(Gap::OfferedRate),
-                Some(Gap::LeastRoundTrip),
-            ];
-            lacks.into_iter().flatten().collect()
+            [gaps(&intervals), vec![Gap::SendBuffer, Gap::OfferedRate]].concat()
         };
         let read_from = Some(ReadFrom {
             flight_estimated: !is_of_receiver,
@@ -125,21 +116,21 @@ pub(crate) fn stream_of(line: &str) -> Option<(String, &str)> {
 /// `local 10.77.0.1 port 41014 connected to 10.77.0.2 port 5201`, and `with` in iperf 2.
 pub(crate) fn ends(rest: &str) -> Option<Observed> {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let after = |word: &str| words.iter().position(|one| *one == word).and_then(|at| words.get(at + 1));
+    let after = |word: &str| words.iter().position(|other| *other == word).and_then(|at| words.get(at + 1));
     let local = after("local")?;
     let remote = after("to").or_else(|| after("with"))?;
     let mut ports =
         words.windows(2).filter_map(|pair| (pair.first() == Some(&"port")).then(|| pair.last()).flatten());
-    let address = |host: &str, port: Option<&&str>| {
-        let port = port.map_or("0", |port| port.trim_end_matches(|letter: char| !letter.is_ascii_digit()));
-        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    let mut port = || {
+        let digits = ports.next()?.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        digits.parse().ok()
     };
-    let (first, second) = (ports.next(), ports.next());
+    let (first, second) = (port().unwrap_or(0), port().unwrap_or(0));
     Some(Observed { local: address(local, first), remote: address(remote, second), ..Observed::default() })
 }
 
 /// `0.00-1.00   sec  4.13 MBytes  34.7 Mbits/sec    0    789 KBytes`, and what iperf 2 prints in its place.
-pub(crate) fn interval(rest: &str, separators: &[char]) -> Option<Line> {
+pub(crate) fn interval(rest: &str) -> Option<Line> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let seconds = words.iter().position(|word| *word == "sec")?;
     // `0.0- 1.0 sec` has a space in it.
@@ -161,7 +152,7 @@ pub(crate) fn interval(rest: &str, separators: &[char]) -> Option<Line> {
         line.jitter_ns = milliseconds.parse::<f64>().ok().filter(|ms| *ms >= 0.0).map(|ms| (ms * 1e6) as u64);
         let counts: String = figures.get(2..).unwrap_or_default().concat();
         let counts = counts.split('(').next().unwrap_or_default();
-        line.datagrams = counts.split_once(separators).and_then(|(lost, sent)| {
+        line.datagrams = counts.split_once('/').and_then(|(lost, sent)| {
             let sent: String = sent.chars().take_while(char::is_ascii_digit).collect();
             Some((lost.trim_start_matches('-').parse().ok()?, sent.parse().ok()?))
         });

@@ -127,7 +127,7 @@ pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
             archive.server_measurements.iter().for_each(|measurement| take(measurement, test));
         }
         // What a client measures of its own socket in a browser is none of the kernel's.
-        let is_servers = |one: &Measurement| one.origin.0.as_deref() != Some("client");
+        let is_servers = |measurement: &Measurement| measurement.origin.0.as_deref() != Some("client");
         for measurement in document.value.iter().map(|boxed| &**boxed).chain([&document.own]) {
             if is_servers(measurement) {
                 take(measurement, "");

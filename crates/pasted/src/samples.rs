@@ -1,6 +1,6 @@
 //! Intervals that a test reports, as samples: what is in flight follows from the rate and the round trip (Little's law).
 
-use pipefill_core::record::{StreamEnd, TcpSample};
+use pipefill_core::record::{Gap, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 
 /// `TCP_ESTABLISHED`.
@@ -27,6 +27,18 @@ pub(crate) struct SentInterval {
     pub(crate) rtt_us: Option<u32>,
     /// Its variation.
     pub(crate) rttvar_us: Option<u32>,
+}
+
+/// What the intervals of a stream that sends do not show; no test shows the least round trip.
+pub(crate) fn gaps(intervals: &[SentInterval]) -> Vec<Gap> {
+    let lacks = |shown: fn(&SentInterval) -> bool, gap| (!intervals.iter().any(shown)).then_some(gap);
+    let gaps = [
+        lacks(|interval| interval.rtt_us.is_some(), Gap::RoundTrip),
+        lacks(|interval| interval.rwnd.is_some(), Gap::ReceiveWindow),
+        lacks(|interval| interval.cwnd.is_some(), Gap::CongestionWindow),
+        Some(Gap::LeastRoundTrip),
+    ];
+    gaps.into_iter().flatten().collect()
 }
 
 /// What does not change during a stream.
@@ -119,17 +131,7 @@ pub(crate) fn received(intervals: &[SentInterval], mss: u32) -> Vec<TcpSample> {
 
 /// A sample with nothing but `info`.
 pub(crate) const fn of_info(t_us: u64, info: TcpInfo) -> TcpSample {
-    TcpSample {
-        t_us,
-        stream: 0,
-        end: StreamEnd::Sender,
-        info,
-        wmem_queued_bytes: None,
-        sndbuf_bytes: None,
-        rmem_alloc_bytes: None,
-        rcvbuf_bytes: None,
-        raw: None,
-    }
+    TcpSample::of_info(t_us, 0, StreamEnd::Sender, info)
 }
 
 /// Whether each of `samples` is a round of its own: they are few, and at least a round trip apart.

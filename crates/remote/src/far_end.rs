@@ -172,17 +172,7 @@ mod tests {
     use serde_json::json;
 
     fn sample(t_us: u64) -> TcpSample {
-        TcpSample {
-            t_us,
-            stream: 0,
-            end: StreamEnd::Sender,
-            info: TcpInfo::default(),
-            wmem_queued_bytes: None,
-            sndbuf_bytes: None,
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
-        }
+        TcpSample::of_info(t_us, 0, StreamEnd::Sender, TcpInfo::default())
     }
 
     fn stream(samples: u64) -> FarStream {

@@ -99,7 +99,7 @@ pub fn complete_capture(mut found: Captured) -> Captured {
 
 /// The connections of another program's output.
 pub fn complete_output(mut found: PastedOutput) -> PastedOutput {
-    for finding in found.connections.iter_mut().map(|one| &mut one.finding) {
+    for finding in found.connections.iter_mut().map(|connection| &mut connection.finding) {
         complete(&mut finding.verdict);
         if let (Some(LimitedBy::Unknown), Protocol::Tcp) = (finding.verdict.limited_by, finding.protocol) {
             finding.verdict.sentence = Some(not_shown(finding));

@@ -33,15 +33,5 @@ pub(crate) fn acked(t_us: u64, stream: u32, bytes_acked: u64) -> AnyRow {
 
 /// What the sender of stream 0 said at `t_us`, without its buffers.
 pub(crate) fn of_sender(t_us: u64, info: TcpInfo) -> TcpSample {
-    TcpSample {
-        t_us,
-        stream: 0,
-        end: StreamEnd::Sender,
-        info,
-        wmem_queued_bytes: None,
-        sndbuf_bytes: None,
-        rmem_alloc_bytes: None,
-        rcvbuf_bytes: None,
-        raw: None,
-    }
+    TcpSample::of_info(t_us, 0, StreamEnd::Sender, info)
 }

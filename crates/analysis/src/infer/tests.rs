@@ -31,17 +31,7 @@ fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
             ..TcpInfo::default()
         };
         say(n, &mut info);
-        let sample = TcpSample {
-            t_us: n * 10_000,
-            stream: 0,
-            end: StreamEnd::Sender,
-            info,
-            wmem_queued_bytes: None,
-            sndbuf_bytes: None,
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
-        };
+        let sample = TcpSample::of_info(n * 10_000, 0, StreamEnd::Sender, info);
         inference.take(&AnyRow::Tcp(sample));
     }
     inference.facts()

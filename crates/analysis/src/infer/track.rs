@@ -172,17 +172,12 @@ mod tests {
     use pipefill_core::tcp_info::TcpInfo;
 
     fn row(t_us: u64, segments: u32) -> TcpSample {
-        TcpSample {
+        TcpSample::of_info(
             t_us,
-            stream: 0,
-            end: StreamEnd::Sender,
-            info: TcpInfo { mss_bytes: 1_000, delivered_segments: Some(segments), ..TcpInfo::default() },
-            wmem_queued_bytes: None,
-            sndbuf_bytes: None,
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
-        }
+            0,
+            StreamEnd::Sender,
+            TcpInfo { mss_bytes: 1_000, delivered_segments: Some(segments), ..TcpInfo::default() },
+        )
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) struct Followings {
     last: (u64, u32),
 }
 
-/// The number and place of no connection: so many are never numbered.
+/// Before the first connection: no connection has this number.
 const NONE: (u64, u32) = (u64::MAX, 0);
 
 impl Default for Followings {
@@ -36,18 +36,18 @@ impl Followings {
         Some(at)
     }
 
-    /// The one at a place that was found.
+    /// The connection at a place that was found.
     #[inline]
     pub(super) fn at(&mut self, at: u32) -> &mut Followed {
         &mut self.all[at as usize]
     }
 
     #[cold]
-    pub(super) fn insert(&mut self, one: Followed) -> &mut Followed {
+    pub(super) fn insert(&mut self, followed: Followed) -> &mut Followed {
         let at = self.all.len() as u32;
-        self.places.insert(one.id, at);
-        self.last = (one.id, at);
-        self.all.push(one);
+        self.places.insert(followed.id, at);
+        self.last = (followed.id, at);
+        self.all.push(followed);
         self.at(at)
     }
 
@@ -55,10 +55,10 @@ impl Followings {
     pub(super) fn remove(&mut self, id: u64) -> Option<Followed> {
         let at = self.places.remove(&id)?;
         self.last = NONE;
-        let one = self.all.swap_remove(at as usize);
+        let removed = self.all.swap_remove(at as usize);
         if let Some(moved) = self.all.get(at as usize) {
             self.places.insert(moved.id, at);
         }
-        Some(one)
+        Some(removed)
     }
 }

@@ -62,7 +62,7 @@ fn iperf3_json_behind_a_receive_window_is_limited_by_it_with_the_arithmetic_and_
     assert!(sentence.contains("262 kB") && sentence.contains("41.9 Mbit/s"), "{sentence}");
     assert!(pipefill_testkit::arithmetic::wrong_figures(sentence).is_empty(), "{sentence}");
     let advice = &connection["advice"][0];
-    let said = [&advice["target"], &advice["setting"], &advice["value"]].map(|one| one.as_str().unwrap());
+    let said = [&advice["target"], &advice["setting"], &advice["value"]].map(|value| value.as_str().unwrap());
     assert_eq!(said, ["receiver", "receive buffer", "692037B"], "{advice:#}");
     assert!(advice["why"].as_str().unwrap().contains("tcp_rmem"), "{advice:#}");
     assert_eq!(found["read_from"]["program"], "iperf3 -J");

@@ -242,17 +242,7 @@ mod tests {
 
     fn sample(t_us: u64, [acked, received]: [u64; 2]) -> TcpSample {
         let info = TcpInfo { bytes_acked: Some(acked), bytes_received: Some(received), ..TcpInfo::default() };
-        TcpSample {
-            t_us,
-            stream: 9,
-            end: StreamEnd::Sender,
-            info,
-            wmem_queued_bytes: None,
-            sndbuf_bytes: None,
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
-        }
+        TcpSample::of_info(t_us, 9, StreamEnd::Sender, info)
     }
 
     fn ended(sends: bool, far_samples: Vec<TcpSample>, zero: Instant) -> EndedStream {

@@ -61,13 +61,13 @@ impl<'a> ExplainedOutput<'a> {
 }
 
 impl<'a> ExplainedConnection<'a> {
-    fn of(one: &'a PastedConnection) -> Self {
-        let diagnosis = one.diagnosis.as_ref();
+    fn of(connection: &'a PastedConnection) -> Self {
+        let diagnosis = connection.diagnosis.as_ref();
         Self {
-            connection: &one.finding,
-            timeline: diagnosis.map(|one| one.timeline.as_slice()),
-            figures: diagnosis.map(|one| &one.figures),
-            witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
+            connection: &connection.finding,
+            timeline: diagnosis.map(|diagnosis| diagnosis.timeline.as_slice()),
+            figures: diagnosis.map(|diagnosis| &diagnosis.figures),
+            witnesses: diagnosis.map(|diagnosis| diagnosis.witnesses.as_slice()),
             confidence: diagnosis.and_then(evidence::confidence_of),
         }
     }
@@ -79,8 +79,9 @@ pub fn output(found: &PastedOutput, name: &str, style: Style) -> String {
     let version =
         found.read_from.version.as_ref().map_or_else(String::new, |version| format!(" ({version})"));
     let mut parts = vec![bold(&format!("{name}: {}{version}", found.read_from.program), style)];
-    let busy = || found.connections.iter().filter(|one| !crate::connections::is_idle(&one.finding));
-    parts.extend(busy().take(MOST).map(|one| explained(one, style)));
+    let busy =
+        || found.connections.iter().filter(|connection| !crate::connections::is_idle(&connection.finding));
+    parts.extend(busy().take(MOST).map(|connection| explained(connection, style)));
     let idle = found.connections.len() - busy().count();
     let hidden = found.left_out + busy().count().saturating_sub(MOST);
     let rest = [(idle, "idle connection(s)"), (hidden, "connection(s) not shown")];
@@ -140,9 +141,9 @@ const fn remedy(gap: Gap) -> &'static str {
     }
 }
 
-fn explained(one: &PastedConnection, style: Style) -> String {
+fn explained(connection: &PastedConnection, style: Style) -> String {
     let width = style.width.min(super::PROSE);
-    let finding = &one.finding;
+    let finding = &connection.finding;
     let rate = finding.rate_bps.map_or_else(|| "rate unknown".to_owned(), quantity::rate);
     let arrow = if finding.direction == Some(Direction::Reverse) { "<-" } else { "->" };
     let protocol = if finding.protocol == Protocol::Udp { "UDP " } else { "" };
@@ -153,8 +154,8 @@ fn explained(one: &PastedConnection, style: Style) -> String {
     let mut lines = vec![bold(&format!("{protocol}{ends}: {rate}"), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(finding.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
-    let diagnosis = one.diagnosis.as_ref();
-    if let Some(text) = diagnosis.and_then(|one| evidence::confidence(one, true)) {
+    let diagnosis = connection.diagnosis.as_ref();
+    if let Some(text) = diagnosis.and_then(|diagnosis| evidence::confidence(diagnosis, true)) {
         say(&text);
     }
     if let Some(text) = evidence::rule(finding.verdict.rule, finding.verdict.margin) {

@@ -98,15 +98,8 @@ mod tests {
     #[test]
     fn a_table_holds_no_null_and_its_rows_come_back() {
         let sample = |srtt_us| TcpSample {
-            t_us: 1,
-            stream: 0,
-            end: StreamEnd::Sender,
-            info: TcpInfo { srtt_us, ..TcpInfo::default() },
-            wmem_queued_bytes: None,
             sndbuf_bytes: Some(2),
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
+            ..TcpSample::of_info(1, 0, StreamEnd::Sender, TcpInfo { srtt_us, ..TcpInfo::default() })
         };
         let rows = [sample(None), sample(Some(7))];
         let mut bytes = Vec::new();

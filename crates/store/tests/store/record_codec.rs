@@ -52,15 +52,13 @@ fn compressed(text: &str) -> Vec<u8> {
 
 fn tcp_sample(t_us: u64, cwnd_bytes: u64, srtt_us: Option<u32>) -> TcpSample {
     TcpSample {
-        t_us,
-        stream: 0,
-        end: StreamEnd::Sender,
-        info: TcpInfo { cwnd_bytes: Some(cwnd_bytes), srtt_us, ..TcpInfo::default() },
-        wmem_queued_bytes: None,
         sndbuf_bytes: Some(87_380),
-        rmem_alloc_bytes: None,
-        rcvbuf_bytes: None,
-        raw: None,
+        ..TcpSample::of_info(
+            t_us,
+            0,
+            StreamEnd::Sender,
+            TcpInfo { cwnd_bytes: Some(cwnd_bytes), srtt_us, ..TcpInfo::default() },
+        )
     }
 }
 

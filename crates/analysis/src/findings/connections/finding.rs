@@ -172,7 +172,8 @@ impl ConnectionFinding {
     /// The same of connections between the same two hosts, each with what its verdict rests on, where it has one.
     pub fn with_diagnoses(connections: &[Connection<'_>]) -> Vec<(Self, Option<Diagnosis>)> {
         let flows = judge_together(connections).0;
-        let judged = connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows));
+        let judged =
+            connections.iter().zip(flows).map(|(connection, flows)| Self::judged(connection, || flows));
         judged
             .map(|(finding, ledger)| (finding, ledger.and_then(|ledger| ledger.diagnosis(&STANDARD))))
             .collect()
@@ -198,7 +199,11 @@ impl ConnectionFinding {
     /// The same of connections between the same two hosts: what each tells of the path counts for all.
     pub fn of_all(connections: &[Connection<'_>]) -> Vec<Self> {
         let flows = judge_together(connections).0;
-        connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows).0).collect()
+        connections
+            .iter()
+            .zip(flows)
+            .map(|(connection, flows)| Self::judged(connection, || flows).0)
+            .collect()
     }
 
     /// With the ledger of the direction that it is about.
@@ -233,7 +238,8 @@ impl ConnectionFinding {
         match flows.into_iter().find(|judged| judged.flow.figures.direction == main) {
             Some(Judged { flow, ledger }) => {
                 finding.direction = Some(main);
-                finding.timeline = ledger.as_ref().map(|one| one.timeline().to_vec()).unwrap_or_default();
+                finding.timeline =
+                    ledger.as_ref().map(|ledger| ledger.timeline().to_vec()).unwrap_or_default();
                 finding.verdict = flow.verdict;
                 finding.times = flow.times;
                 (finding, ledger)
