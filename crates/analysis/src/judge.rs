@@ -251,6 +251,11 @@ impl Diagnosis {
     pub fn share(&self) -> f64 {
         self.limited_fraction.get(&self.limited_by).copied().unwrap_or(1.0)
     }
+
+    /// The time that the category has, microseconds: over all streams.
+    pub fn held_us(&self) -> u64 {
+        self.time.iter().filter(|held| held.limited_by == self.limited_by).map(|held| held.us).sum()
+    }
 }
 
 impl Figures {

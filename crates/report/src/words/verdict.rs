@@ -55,7 +55,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
         LimitedBy::Path => path(judged),
-        LimitedBy::Rwnd => windowed(figures, &measured.text),
+        LimitedBy::Rwnd => windowed(diagnosis, &measured.text),
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
         LimitedBy::Cwnd => cwnd(judged, &measured),
         LimitedBy::Pacing => pacing(judged),
@@ -213,11 +213,16 @@ fn shares_with_acks(judged: &JudgedFlow) -> bool {
     judged.flows.iter().any(|flow| flow.direction == back && flow.protocol == Protocol::Tcp)
 }
 
-fn windowed(figures: &Figures, measured: &str) -> String {
+/// The product is told where what was measured is no more than it and the window that was in flight when the time began: that is
+/// acknowledged in it too.
+fn windowed(diagnosis: &Diagnosis, measured: &str) -> String {
+    let figures = &diagnosis.figures;
     let (Some(window), Some(rtt)) = (figures.rwnd_bytes, figures.rtt_mean_us) else {
         return format!("the advertised window was used up; {measured}");
     };
-    let allows = window_product(window, figures).filter(|&bps| is_within(figures.acked_bps, bps));
+    let in_flight_before = (window.saturating_mul(8_000_000)).checked_div(diagnosis.held_us()).unwrap_or_default();
+    let allows = window_product(window, figures)
+        .filter(|bps| is_within(figures.acked_bps, bps.saturating_add(in_flight_before)));
     match allows {
         Some(bps) => {
             let (window, rtt) = (bytes(window), duration(rtt));

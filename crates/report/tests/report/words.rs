@@ -4,7 +4,7 @@ use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
 use pipefill_analysis::findings::verdict::{Verdict, VerdictReason};
-use pipefill_analysis::judge::{Diagnosis, Figures, JoinedEvidence};
+use pipefill_analysis::judge::{Diagnosis, Figures, HeldTime, JoinedEvidence};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Cell, Published};
@@ -103,6 +103,22 @@ fn a_bound_below_what_was_measured_is_not_told() {
         above.contains("the advertised window of 65.5 kB was used up; 20.0 Mbit/s were measured"),
         "{above}"
     );
+}
+
+#[test]
+fn a_window_that_was_in_flight_before_may_be_measured_above_the_bound() {
+    let spec = spec(&format!("{PATH}[[flow]]\n"));
+    let of = |us: u64, acked: u64| {
+        let base = diagnosis(&spec, 0, LimitedBy::Rwnd, None);
+        let figures = Figures { rwnd_bytes: Some(65_535), acked_bps: Some(acked), ..base.figures };
+        let time = vec![HeldTime { limited_by: LimitedBy::Rwnd, cause: None, us, share: 1.0 }];
+        let diagnosis = Diagnosis { figures, time, ..base };
+        verdict_sentence(&judged(&spec, diagnosis, Latency::default(), acked))
+    };
+    // 65.5 kB in 2.6 s are 0.2 Mbit/s; in 26 s they are nothing to speak of.
+    assert!(of(2_600_000, 13_400_000).contains("allows 13.1 Mbit/s, 13.4 Mbit/s were measured"));
+    assert!(of(2_600_000, 13_600_000).contains("of 65.5 kB was used up; 13.6 Mbit/s were measured"));
+    assert!(of(26_000_000, 13_400_000).contains("of 65.5 kB was used up; 13.4 Mbit/s were measured"));
 }
 
 #[test]
