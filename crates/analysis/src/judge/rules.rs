@@ -61,6 +61,7 @@ pub static RULES: &[&Rule] = &[
     &rwnd::BELOW_FAIR_SHARE,
     &sndbuf::BELOW_FAIR_SHARE,
     &path::FULL,
+    &path::FULL_THROUGH_LOSSES,
     &cwnd::REPAIRING,
     &rwnd::USED_UP,
     &cwnd::USED_UP,

@@ -1,6 +1,6 @@
 //! When the path holds an interval: the bottleneck is full, or drops what is offered.
 
-use super::super::conditions::{datagrams_arrive, is_path_full};
+use super::super::conditions::{datagrams_arrive, is_path_full, is_repairing};
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
 use crate::ground::threshold::Threshold;
@@ -81,6 +81,21 @@ pub(super) const FULL: Rule = Rule {
     question: "Is the bottleneck at its rate, or its queue never empty?",
     needs: &[Part::Sender],
     holds: is_path_full,
+};
+
+/// What it has in flight beyond its estimate of the path is what stands in the queue: neither the losses nor its window hold it back.
+pub(super) const FULL_THROUGH_LOSSES: Rule = Rule {
+    id: RuleId::new("path.full.through_losses"),
+    question: "Does a sender that losses do not slow down recover most of the time, while the queue is never empty?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = evidence.sender.as_ref().filter(|sender| sender.ignores_losses) else {
+            return false;
+        };
+        evidence.path.queue_always
+            && trace.at_least(t.frames_fewest, evidence.path.frames)
+            && is_repairing(sender, t, trace)
+    },
 };
 
 pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {

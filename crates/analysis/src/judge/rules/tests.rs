@@ -106,6 +106,28 @@ fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
 }
 
 #[test]
+fn losses_and_a_window_do_not_hold_bbr_back_while_its_queue_stands() {
+    let of = |ignores_losses, queue_always| {
+        let sender = SenderEvidence {
+            ignores_losses,
+            repair_share: 1.0,
+            cwnd_used: Some(0.95),
+            retransmits: 300,
+            retransmits_so_far: 300,
+            acked_so_far: 1_250_000,
+            ..idle()
+        };
+        let path = PathEvidence { queue_always, frames: 1000.0, ..PathEvidence::default() };
+        let seen = Evidence { sender: Some(sender), path, ..Evidence::default() };
+        let decision = decide(&seen, &STANDARD).unwrap();
+        (decision.rule.limited_by(), decision.rule.id.as_str())
+    };
+    assert_eq!(of(true, true), (LimitedBy::Path, "path.full.through_losses"));
+    assert_eq!(of(true, false), (LimitedBy::Cwnd, "cwnd.repairing"), "where no queue stands");
+    assert_eq!(of(false, true), (LimitedBy::Cwnd, "cwnd.repairing"), "what losses cut");
+}
+
+#[test]
 fn a_window_in_front_of_unread_data_is_the_readers_also_in_a_full_path() {
     let of = |rows: &[AnyRow], unread_share, repair_share| {
         let sender = SenderEvidence { rwnd_used: Some(1.0), repair_share, ..idle() };
