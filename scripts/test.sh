@@ -67,13 +67,13 @@ phase_build() {
     cargo test --workspace --no-run -q --all-targets
 }
 
-# Without those that `make proof` runs. Beside the others the one that mostly waits for a download, and the page in its browser. More threads
-# than CPUs, since many tests wait: for a terminal, for a server, for what `watch` looks at.
+# Without those that `make proof` runs. Beside the others the one that mostly waits for a download, the page in its browser, and the tests of the
+# command line. More threads than CPUs, since many tests wait: for a terminal, for a server, for what `watch` looks at.
 phase_tests() {
     local -x RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
     local names beside=() told=() status=0 one
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$OF_PROOF|^readers$")
-    for one in test_with_python phase_page; do
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$OF_PROOF|^readers$|^cli$")
+    for one in test_command_line test_with_python phase_page; do
         told+=("$(mktemp)")
         "$one" >"${told[-1]}" 2>&1 &
         beside+=($!)
@@ -85,6 +85,10 @@ phase_tests() {
     cat -- "${told[@]}"
     rm -f -- "${told[@]}"
     return "$status"
+}
+
+test_command_line() {
+    cargo test --workspace --no-fail-fast --test cli
 }
 
 # One after the other: they share an environment.

@@ -108,8 +108,9 @@ fn of_cell(cell: &Value) -> Vec<String> {
 /// Where a sentence tells a bound and, right after it, more than that was measured without a reason; or figures that cannot be.
 fn contradictions(sentence: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    let has_a_reason =
-        sentence.contains("before the measured time") || sentence.contains("had arrived before");
+    let has_a_reason = ["before the measured time", "had arrived before", "were in flight before"]
+        .iter()
+        .any(|reason| sentence.contains(reason));
     for bound in ["allows ", "of payload, ", "the pacing rate ", "application reads ", "application offers "]
     {
         if let Some((allowed, measured)) = bound_and_measured(sentence, bound)

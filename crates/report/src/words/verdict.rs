@@ -38,6 +38,8 @@ const EARLIER: &str = "; what was read beyond that had arrived before the measur
 struct Measured {
     bps: u64,
     text: String,
+    /// Of a part of the transfer: something was in flight when it began.
+    is_of_a_part: bool,
 }
 
 /// The verdict on a flow.
@@ -55,7 +57,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
         LimitedBy::Path => path(judged),
-        LimitedBy::Rwnd => windowed(diagnosis, &measured.text),
+        LimitedBy::Rwnd => windowed(diagnosis, &measured),
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
         LimitedBy::Cwnd => cwnd(judged, &measured),
         LimitedBy::Pacing => pacing(judged),
@@ -134,9 +136,12 @@ fn measured(judged: &JudgedFlow) -> Measured {
         |bps: &u64| share < NEARLY_ALL && *bps as f64 * share <= ABOVE * judged.goodput_bps as f64;
     match judged.diagnosis.figures.acked_bps.filter(is_a_part) {
         Some(bps) => {
-            Measured { bps, text: format!("{} were measured in that time, {in_all} in all", rate(bps)) }
+            let text = format!("{} were measured in that time, {in_all} in all", rate(bps));
+            Measured { bps, text, is_of_a_part: true }
         }
-        None => Measured { bps: judged.goodput_bps, text: format!("{in_all} were measured") },
+        None => {
+            Measured { bps: judged.goodput_bps, text: format!("{in_all} were measured"), is_of_a_part: false }
+        }
     }
 }
 
@@ -213,23 +218,32 @@ fn shares_with_acks(judged: &JudgedFlow) -> bool {
     judged.flows.iter().any(|flow| flow.direction == back && flow.protocol == Protocol::Tcp)
 }
 
-/// The product is told where what was measured is no more than it and the window that was in flight when the time began: that is
-/// acknowledged in it too.
-fn windowed(diagnosis: &Diagnosis, measured: &str) -> String {
-    let figures = &diagnosis.figures;
+/// What was acknowledged in a part of the transfer may be more than the product by what was in flight when the part began.
+fn windowed(diagnosis: &Diagnosis, measured: &Measured) -> String {
+    let (figures, measured_text) = (&diagnosis.figures, &measured.text);
     let (Some(window), Some(rtt)) = (figures.rwnd_bytes, figures.rtt_mean_us) else {
-        return format!("the advertised window was used up; {measured}");
+        return format!("the advertised window was used up; {measured_text}");
     };
-    let in_flight_before =
-        (window.saturating_mul(8_000_000)).checked_div(diagnosis.held_us()).unwrap_or_default();
-    let allows = window_product(window, figures)
-        .filter(|bps| is_within(figures.acked_bps, bps.saturating_add(in_flight_before)));
-    match allows {
-        Some(bps) => {
-            let (window, rtt) = (bytes(window), duration(rtt));
-            format!("the advertised window, {window} / {rtt} allows {}, {measured}", rate(bps))
+    let product = window_product(window, figures);
+    let in_flight_before = window
+        .saturating_mul(8_000_000)
+        .checked_div(diagnosis.held_us())
+        .filter(|_| measured.is_of_a_part)
+        .unwrap_or_default();
+    let allows = |bps: u64| {
+        format!(
+            "the advertised window, {} / {} allows {}, {measured_text}",
+            bytes(window),
+            duration(rtt),
+            rate(bps)
+        )
+    };
+    match product {
+        Some(bps) if is_within(figures.acked_bps, bps) => allows(bps),
+        Some(bps) if is_within(figures.acked_bps, bps.saturating_add(in_flight_before)) => {
+            format!("{}; up to {} of it were in flight before", allows(bps), bytes(window))
         }
-        None => format!("the advertised window of {} was used up; {measured}", bytes(window)),
+        _ => format!("the advertised window of {} was used up; {measured_text}", bytes(window)),
     }
 }
 

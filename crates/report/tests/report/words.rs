@@ -13,6 +13,7 @@ use pipefill_core::units::{Rate, Ratio};
 use pipefill_report::words::{complete_capture, complete_experiment, repeat_command, verdict_sentence};
 use pipefill_testkit::builder::{Steady, cell, plan, record, run, spec as steady_spec};
 use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
+use std::collections::BTreeMap;
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
     let steady = Steady { rate_bps: mbit * 1_000_000, ..Steady::default() };
@@ -108,17 +109,24 @@ fn a_bound_below_what_was_measured_is_not_told() {
 #[test]
 fn a_window_that_was_in_flight_before_may_be_measured_above_the_bound() {
     let spec = spec(&format!("{PATH}[[flow]]\n"));
-    let of = |us: u64, acked: u64| {
+    let of = |share: f64, us: u64, acked: u64| {
         let base = diagnosis(&spec, 0, LimitedBy::Rwnd, None);
         let figures = Figures { rwnd_bytes: Some(65_535), acked_bps: Some(acked), ..base.figures };
-        let time = vec![HeldTime { limited_by: LimitedBy::Rwnd, cause: None, us, share: 1.0 }];
-        let diagnosis = Diagnosis { figures, time, ..base };
+        let time = vec![HeldTime { limited_by: LimitedBy::Rwnd, cause: None, us, share }];
+        let limited_fraction = BTreeMap::from([(LimitedBy::Rwnd, share)]);
+        let diagnosis = Diagnosis { figures, time, limited_fraction, ..base };
         verdict_sentence(&judged(&spec, diagnosis, Latency::default(), acked))
     };
     // 65.5 kB in 2.6 s are 0.2 Mbit/s; in 26 s they are nothing to speak of.
-    assert!(of(2_600_000, 13_400_000).contains("allows 13.1 Mbit/s, 13.4 Mbit/s were measured"));
-    assert!(of(2_600_000, 13_600_000).contains("of 65.5 kB was used up; 13.6 Mbit/s were measured"));
-    assert!(of(26_000_000, 13_400_000).contains("of 65.5 kB was used up; 13.4 Mbit/s were measured"));
+    let said = of(0.9, 2_600_000, 13_400_000);
+    assert!(said.contains("allows 13.1 Mbit/s, 13.4 Mbit/s were measured in that time"), "{said}");
+    assert!(said.contains("up to 65.5 kB of it were in flight before"), "{said}");
+    for (share, us, acked) in
+        [(0.9, 2_600_000, 13_600_000), (0.9, 26_000_000, 13_400_000), (1.0, 2_600_000, 13_400_000)]
+    {
+        let said = of(share, us, acked);
+        assert!(said.contains("the advertised window of 65.5 kB was used up"), "{said}");
+    }
 }
 
 #[test]
