@@ -424,10 +424,12 @@ fn in_flight(figures: &Figures, measured: &Measured) -> String {
 fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
     let figures = &judged.diagnosis.figures;
     let (measured_bps, measured) = (measured.bps, in_flight(figures, measured));
-    let lost = percent(figures.loss_share.unwrap_or(0.0));
+    // The receiver's end does not count what was sent.
+    let again = figures.loss_share.map(|share| format!("{} of the segments were sent again", percent(share)));
+    let behind = |joint: &str| again.as_ref().map_or_else(String::new, |again| format!("{joint}{again}"));
     match judged.diagnosis.cause {
         // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
-        Some(Cause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
+        Some(Cause::QueueLoss) => format!("{measured}{}", behind("; ")),
         Some(Cause::RandomLoss) => {
             let theory = judged
                 .response_bps()
@@ -436,20 +438,16 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
             let by_chance = figures
                 .random_loss_share
                 .map_or_else(String::new, |share| format!("; {} were lost by chance", percent(share)));
-            format!("{measured}; {lost} of the segments were sent again{by_chance}{theory}")
+            format!("{measured}{}{by_chance}{theory}", behind("; "))
         }
-        Some(Cause::Policer) => {
-            format!("{measured}; {lost} of the segments were sent again{}", policer(judged))
-        }
+        Some(Cause::Policer) => format!("{measured}{}{}", behind("; "), policer(judged)),
         Some(Cause::Reordering) => {
-            let again = match figures.spurious_share.filter(|&share| share > 0.0) {
-                Some(share) => format!(
-                    "{lost} of the segments were sent again, {} of these without need",
-                    percent(share)
-                ),
-                None => format!("{lost} of the segments were sent again"),
-            };
-            format!("{measured}; {again}: they came in another order, and were taken for lost")
+            let again = again.as_deref().unwrap_or("segments were sent again");
+            let needless = figures
+                .spurious_share
+                .filter(|&share| share > 0.0)
+                .map_or_else(String::new, |share| format!(", {} of these without need", percent(share)));
+            format!("{measured}; {again}{needless}: they came in another order, and were taken for lost")
         }
         Some(Cause::AckPath) => format!("{measured}; {}", ack_path(figures)),
         Some(Cause::Startup) => format!("{measured}; the transfer ended before slow start did"),
@@ -469,13 +467,14 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
             let times =
                 if count > 0 { format!(" ({})", counted(count, "timeout(s)")) } else { String::new() };
             format!(
-                "{measured}; for {} nothing came back until the retransmission timer ran out{times}, and {lost} of the segments were sent again",
-                duration(us)
+                "{measured}; for {} nothing came back until the retransmission timer ran out{times}{}",
+                duration(us),
+                behind(", and ")
             )
         }
         Some(Cause::Ecn) => {
             let acks = counted(figures.ce_segments.unwrap_or(0), "ACK(s)");
-            format!("{measured}; {acks} with CE marks cut it, and {lost} of the segments were sent again")
+            format!("{measured}; {acks} with CE marks cut it{}", behind(", and "))
         }
         Some(Cause::IdleRestart) => {
             let before = figures
