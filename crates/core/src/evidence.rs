@@ -79,6 +79,8 @@ pub struct SenderEvidence {
     pub in_flight_mean: u64,
     /// Smallest one.
     pub unacked_least: u64,
+    /// Whether what was outstanding was in full segments all the time, but for the last one. True where that is not counted.
+    pub has_full_segments_out: bool,
     /// How much the largest ones of the last intervals differ, over the largest; absent before there are enough of them.
     pub unacked_spread: Option<f64>,
     /// Payload segments that came from the other side in a round trip, over the last intervals; absent where that is not counted.

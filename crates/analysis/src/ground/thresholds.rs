@@ -477,6 +477,8 @@ thresholds! {
     window_of_buffer: Judge, Share = 0.40, Source::Kernel("tcp_win_from_space()");
     /// … and a window below this part of what its scale is made for is a buffer that a program has set after the handshake.
     window_of_scale: Judge, Share = 0.20, Source::Kernel("tcp_select_initial_window()");
+    /// A window that is more than this many times its first one has grown with its buffer: half of a buffer is window at first, and all of it at most.
+    window_autotuned: Judge, Times = 2.0, Source::Kernel("TCP_DEFAULT_SCALING_RATIO");
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
 }
