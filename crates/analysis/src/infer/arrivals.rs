@@ -7,9 +7,9 @@ use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
 use super::track::arrived_bytes;
 use crate::ground::interval::TimeInterval;
-use crate::ground::statistics::{median, percentile, relative_spread};
+use crate::ground::statistics::{median, percentile, relative_spread, variation};
 use crate::ground::thresholds::{PERMILLE, RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
-use pipefill_core::evidence::{Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
+use pipefill_core::evidence::{ArrivalPattern, Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
 use pipefill_core::record::{PacketSample, TcpSample};
 
 /// One sample of a receiver.
@@ -25,6 +25,18 @@ struct ReceiverSample {
     out_of_order: u32,
     /// CE marks so far, or ACKs that tell of them; absent where nobody counts them.
     marks: Option<u32>,
+    counts: Option<SegmentCounts>,
+}
+
+/// What a receiver's socket counts of segments so far.
+#[derive(Debug, Clone, Copy)]
+struct SegmentCounts {
+    /// With payload that came.
+    came: u32,
+    /// That it sent.
+    sent: u32,
+    /// Payload of a full one, bytes.
+    full: u64,
 }
 
 /// Some round trips.
@@ -73,6 +85,11 @@ impl<'a> Receiving<'a> {
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
             marks: info.received_ce_segments,
+            counts: info.data_segs_in.zip(info.segs_out).map(|(came, sent)| SegmentCounts {
+                came,
+                sent,
+                full: info.mss_bytes.into(),
+            }),
         });
     }
 
@@ -93,6 +110,7 @@ impl<'a> Receiving<'a> {
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
             marks: Some(row.ece_acks),
+            counts: None,
         });
     }
 
@@ -171,7 +189,44 @@ impl<'a> Receiving<'a> {
             risen_often: self.risen(rounds, self.thresholds.receiver_queue_often.value()),
             // Without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
             has_one_rtt_only: rtts.iter().all(|rtt| Some(rtt) == rtts.first()),
+            pattern: self.pattern(rounds),
         }
+    }
+
+    /// What the samples in the time of `rounds` show.
+    fn pattern(&self, rounds: &[ArrivalRound]) -> Option<ArrivalPattern> {
+        let interval = rounds.first()?.interval.around(rounds.last()?.interval);
+        let in_time = |sample: &&ReceiverSample| (interval.from_us..=interval.to_us).contains(&sample.t_us);
+        let samples: Vec<&ReceiverSample> = self.samples.as_slice().iter().filter(in_time).collect();
+        let steps: Vec<ArrivalStep> = samples.windows(2).filter_map(ArrivalStep::of).collect();
+        let sum = |of: fn(&ArrivalStep) -> f64| steps.iter().map(of).sum::<f64>();
+        let [time_us, bytes, came] = [sum(|it| it.us), sum(|it| it.bytes), sum(|it| it.came)];
+        if time_us <= 0.0 || came <= 0.0 {
+            return None;
+        }
+        let in_time = self.round_trips().reduce(f64::min)? / time_us;
+        let received: Vec<f64> = steps.iter().map(|it| it.bytes).collect();
+        let t = self.thresholds;
+        let is_silent = |it: &ArrivalStep| it.bytes < t.idle_part.value() * bytes / time_us * it.us;
+        let silent_us: f64 = steps.iter().filter(|it| is_silent(it)).map(|it| it.us).sum();
+        let begins = |pair: &&[ArrivalStep]| {
+            pair.first().is_some_and(is_silent) && pair.last().is_some_and(|it| !is_silent(it))
+        };
+        let bursts = steps.windows(2).filter(begins).count() as f64;
+        let fullest =
+            steps.iter().filter(|it| it.came > 0.0).map(|it| it.bytes / it.came).fold(0.0, f64::max);
+        let full = fullest.min(samples.first()?.counts?.full as f64);
+        let is_in_order = samples.last()?.out_of_order == samples.first()?.out_of_order;
+        let short = (came - bytes / full.max(1.0)).max(0.0);
+        let is_dense = came * t.delayed_ack_us.value() >= 2.0 * time_us;
+        Some(ArrivalPattern {
+            samples_in_round_trip: in_time * steps.len() as f64,
+            unevenness: variation(&received)?,
+            silent_share: silent_us / time_us,
+            bursts_in_round_trip: bursts * in_time,
+            short_in_round_trip: is_in_order.then_some(short * in_time),
+            acks_of_segment: is_dense.then(|| sum(|it| it.sent) / came),
+        })
     }
 
     /// The rounds once the start is over.
@@ -230,6 +285,30 @@ impl<'a> Receiving<'a> {
     fn rate_bps(&self, interval: TimeInterval) -> f64 {
         let count = |t_us| self.samples.at(t_us).map_or(0, |sample| sample.received);
         interval.bps(count(interval.to_us).saturating_sub(count(interval.from_us)))
+    }
+}
+
+/// What came between two samples.
+#[derive(Debug, Clone, Copy)]
+struct ArrivalStep {
+    us: f64,
+    bytes: f64,
+    /// Segments with payload.
+    came: f64,
+    /// Segments that the receiver sent.
+    sent: f64,
+}
+
+impl ArrivalStep {
+    fn of(pair: &[&ReceiverSample]) -> Option<Self> {
+        let [before, now] = pair else { return None };
+        let (counted, counts) = before.counts.zip(now.counts)?;
+        Some(Self {
+            us: now.t_us.saturating_sub(before.t_us) as f64,
+            bytes: now.received.saturating_sub(before.received) as f64,
+            came: counts.came.wrapping_sub(counted.came).into(),
+            sent: counts.sent.wrapping_sub(counted.sent).into(),
+        })
     }
 }
 

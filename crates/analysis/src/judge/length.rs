@@ -35,8 +35,7 @@ impl FlowLength<'_> {
             self.time.iter().filter(|held| is(held)).map(|held| held.share).sum()
         };
         let is_event = |held: &HeldTime| {
-            held.limited_by == LimitedBy::Receiver
-                || matches!(held.cause, Some(Cause::Silence | Cause::Mtu))
+            held.limited_by == LimitedBy::Receiver || matches!(held.cause, Some(Cause::Silence | Cause::Mtu))
         };
         if share(is_event) >= t.event_decides.value() {
             return false;

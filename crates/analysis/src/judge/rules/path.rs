@@ -170,7 +170,8 @@ pub(super) fn grows(growth: Growth, has_losses: bool, t: &Thresholds, trace: &mu
     trace.at_least(t.receiver_grows, growth.each) && trace.at_least(least, growth.whole)
 }
 
-fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
+/// Whether a receiver's round trip is that of a queue.
+pub(super) fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
     risen.is_some_and(|risen| {
         trace.at_least(t.receiver_risen_us, risen.above_us) && trace.at_least(t.receiver_risen, risen.times)
     })
