@@ -456,7 +456,9 @@ thresholds! {
     /// … at least this many: pauses are longer …
     bursts_rare: Judge, Count = 0.30, Source::Catalogue;
     /// … and it seldom loses any: in this part of the rounds at most.
-    receiver_seldom_disordered: Judge, Share = 0.15, Source::Catalogue;
+    receiver_seldom_disordered: Judge, Share = 0.25, Source::Catalogue;
+    /// A buffer's bursts bring no more in the last third of the time than in the first one, but for this part: a congestion window grows.
+    bursts_trend: Judge, Share = 0.04, Source::Rfc("5681, 3.1");
     /// Segments that come out of order in this part of the rounds, while no queue stands, are lost by something that lets no larger window through.
     receiver_mostly_disordered: Judge, Share = 0.50, Source::Catalogue;
     /// In slow start a third of the time brings this many times as much as the one before.

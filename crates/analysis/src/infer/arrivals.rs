@@ -7,7 +7,7 @@ use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
 use super::track::arrived_bytes;
 use crate::ground::interval::TimeInterval;
-use crate::ground::statistics::{median, percentile, relative_spread, variation};
+use crate::ground::statistics::{median, percentile, relative_spread, rounded, variation};
 use crate::ground::thresholds::{PERMILLE, RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
 use pipefill_core::evidence::{ArrivalPattern, Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
 use pipefill_core::record::{PacketSample, TcpSample};
@@ -157,8 +157,18 @@ impl<'a> Receiving<'a> {
         self.samples
             .rounds(self.thresholds.epoch_samples.count(), least_us)
             .iter()
-            .map(|cut| round(cut, self.thresholds))
+            .map(|cut| round(cut, self.payload_of_segment(), self.thresholds))
             .collect()
+    }
+
+    /// Payload of a segment, the mean, where some came out of order and the socket counts segments: what waits behind a hole has come, and the socket
+    /// counts its bytes later, all at once.
+    fn payload_of_segment(&self) -> Option<f64> {
+        let samples = self.samples.as_slice();
+        let (first, last) = samples.first().zip(samples.last())?;
+        let came = last.counts?.came.wrapping_sub(first.counts?.came);
+        let bytes = last.received.saturating_sub(first.received);
+        (last.out_of_order > first.out_of_order && came > 0).then(|| bytes as f64 / f64::from(came))
     }
 
     /// What all rounds together show, since the rate fell for good, if it did.
@@ -189,7 +199,7 @@ impl<'a> Receiving<'a> {
             risen_often: self.risen(rounds, self.thresholds.receiver_queue_often.value()),
             // Without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
             has_one_rtt_only: rtts.iter().all(|rtt| Some(rtt) == rtts.first()),
-            pattern: self.pattern(rounds),
+            pattern: self.pattern(&rounds[self.started(&own)..]),
         }
     }
 
@@ -231,9 +241,7 @@ impl<'a> Receiving<'a> {
 
     /// The rounds once the start is over.
     fn settled(&self, rounds: &[ArrivalRound], rates: &[f64]) -> Settled {
-        let usual = median(rates).unwrap_or(0.0);
-        let started = self.thresholds.receiver_started.value() * usual;
-        let from = rates.iter().position(|&rate| rate >= started).unwrap_or(0);
+        let from = self.started(rates);
         let time = |rounds: &[ArrivalRound]| {
             rounds.iter().map(|round| round.interval.length_us()).sum::<u64>() as f64
         };
@@ -247,6 +255,12 @@ impl<'a> Receiving<'a> {
             is_disordered: settled.iter().any(|round| round.is_disordered),
             growth: growth(rates),
         }
+    }
+
+    /// The first of rounds with `rates` after the start.
+    fn started(&self, rates: &[f64]) -> usize {
+        let started = self.thresholds.receiver_started.value() * median(rates).unwrap_or(0.0);
+        rates.iter().position(|&rate| rate >= started).unwrap_or(0)
     }
 
     /// Where the rate has fallen for good, in the first half of the time; `None` where it has not, or is mostly the same.
@@ -312,9 +326,17 @@ impl ArrivalStep {
     }
 }
 
-fn round(cut: &Cut<'_, ReceiverSample>, thresholds: &Thresholds) -> ArrivalRound {
+fn round(
+    cut: &Cut<'_, ReceiverSample>,
+    payload_of_segment: Option<f64>,
+    thresholds: &Thresholds,
+) -> ArrivalRound {
     let first = cut.samples.first().unwrap_or(cut.next);
-    let rate_bps = cut.interval.bps(cut.next.received.saturating_sub(first.received));
+    let came = payload_of_segment
+        .zip(first.counts.zip(cut.next.counts))
+        .map(|(payload, (before, now))| rounded(payload * f64::from(now.came.wrapping_sub(before.came))));
+    let came = came.unwrap_or(cut.next.received.saturating_sub(first.received));
+    let rate_bps = cut.interval.bps(came);
     let rtt_us = cut.samples.iter().filter_map(|sample| sample.rtt_us).min();
     let largest = cut.samples.iter().filter_map(|sample| sample.window).max();
     let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;

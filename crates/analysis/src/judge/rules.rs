@@ -108,6 +108,7 @@ pub static RULES: &[&Rule] = &[
     &cwnd::ARRIVALS_DISORDERED,
     &cwnd::ARRIVALS_POLICED,
     &cwnd::ARRIVALS_MOSTLY_DISORDERED,
+    &cwnd::ARRIVALS_SILENT,
     &app::COMES_IN_WRITES,
     &pacing::COMES_EVENLY,
     &sndbuf::BURSTS_STEADY,

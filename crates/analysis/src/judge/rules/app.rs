@@ -109,8 +109,10 @@ pub(super) const WINDOW_COMES: Rule = Rule {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         let settled = whole.settled;
         let spoken = evidence.arrivals.and_then(|arrivals| arrivals.spoken_in_round_trip);
+        // A round of two round trips ends with a sample.
+        let of_sampling = 1.0 / (2.0 * pattern.samples_in_round_trip.max(1.0));
         spoken.is_some_and(|spoken| trace.at_least(t.app_window_credits, spoken))
-            && settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
+            && settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread - of_sampling))
             && !grows(settled.growth, settled.is_disordered, t, trace)
             && (trace.above(t.queue_idle, pattern.silent_share) || runs_dry(&pattern, t, trace))
     },

@@ -6,7 +6,7 @@ use super::super::conditions::{
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
-use super::path::{carries_enough, grows};
+use super::path::carries_enough;
 use pipefill_core::limit::Cause;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
@@ -140,7 +140,7 @@ pub(super) const BURSTS_STEADY: Rule = Rule {
             && trace.above(t.queue_idle, pattern.silent_share)
             && trace.at_most(t.receiver_plateau, whole.spread)
             && trace.below(t.receiver_disordered, whole.disordered_share)
-            && !grows(whole.growth, whole.disordered_share > 0.0, t, trace)
+            && trace.at_most(t.bursts_trend, whole.growth.whole - 1.0)
             && carries_enough(&whole, t, trace)
             && whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
             && is_unasked(evidence, t)
