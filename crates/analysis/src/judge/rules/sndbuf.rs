@@ -140,7 +140,7 @@ pub(super) const BURSTS_STEADY: Rule = Rule {
             && trace.above(t.queue_idle, pattern.silent_share)
             && trace.at_most(t.receiver_plateau, whole.spread)
             && trace.below(t.receiver_disordered, whole.disordered_share)
-            && trace.at_most(t.bursts_trend, whole.growth.whole - 1.0)
+            && trace.at_most(t.bursts_trend, whole.settled.growth.whole - 1.0)
             && carries_enough(&whole, t, trace)
             && whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
             && is_unasked(evidence, t)
