@@ -373,6 +373,8 @@ fn growth(rates: &[f64]) -> Growth {
 mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::StreamEnd;
+    use pipefill_core::tcp_info::TcpInfo;
 
     /// What ten seconds of a receiver show, a sample each 10 ms of a round trip of 20 ms: `bytes` arrive in each.
     fn whole(bytes: impl Fn(u64) -> u64) -> ArrivalsOfAll {
@@ -403,5 +405,48 @@ mod tests {
         assert_eq!(whole(|_| 10_000).idle_share, Some(0.0));
         assert_eq!(whole(|at| if at % 2 == 0 { 20_000 } else { 0 }).idle_share, Some(0.5));
         assert_eq!(whole(|at| if at % 2 == 0 { 2_000 } else { 0 }).idle_share, None, "a segment or two");
+    }
+
+    /// The same of a socket, of round trips of 40 ms: in each 10 ms some segments of so many bytes come, and an ACK for every second one.
+    fn pattern(came: impl Fn(u64) -> (u32, u64)) -> Option<ArrivalPattern> {
+        let mut receiving = Receiving::new(&STANDARD);
+        let (mut received, mut segments) = (0, 0);
+        for at in 0..400 {
+            let (count, bytes) = came(at);
+            received += bytes;
+            segments += count;
+            let info = TcpInfo {
+                mss_bytes: 1_000,
+                bytes_received: Some(received),
+                data_segs_in: Some(segments),
+                segs_out: Some(segments / 2),
+                rcv_rtt_us: Some(40_000),
+                ..TcpInfo::default()
+            };
+            receiving.see(&TcpSample::of_info(at * 10_000, 0, StreamEnd::Receiver, info));
+        }
+        let life = TimeInterval { from_us: 0, to_us: 4_000_000 };
+        receiving.arrivals(life, life, &[])[0].1.whole.pattern
+    }
+
+    #[test]
+    fn segments_that_are_not_full_and_silences_are_counted_in_a_round_trip() {
+        let even = pattern(|_| (10, 10_000)).unwrap();
+        assert_eq!((even.unevenness, even.silent_share, even.bursts_in_round_trip), (0.0, 0.0, 0.0));
+        assert_eq!((even.short_in_round_trip, even.acks_of_segment), (Some(0.0), Some(0.5)));
+        assert!((even.samples_in_round_trip - 4.0).abs() < 0.01, "{even:?}");
+        // The second half of each round trip is silent, and one segment of it half full.
+        let bursts = pattern(|at| match at % 4 {
+            0 => (20, 20_000),
+            1 => (20, 19_500),
+            _ => (0, 0),
+        });
+        let bursts = bursts.unwrap();
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 0.03, "{bursts:?}");
+        near(bursts.silent_share, 0.5);
+        near(bursts.bursts_in_round_trip, 1.0);
+        near(bursts.short_in_round_trip.unwrap(), 0.5);
+        let few = pattern(|at| (u32::from(at % 8 == 0), if at % 8 == 0 { 1_000 } else { 0 })).unwrap();
+        assert_eq!(few.acks_of_segment, None, "one in 80 ms");
     }
 }

@@ -249,7 +249,15 @@ mod tests {
         }
         assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
-        assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
+        let small = |stack, window| of_stack(stack, window, 3, None);
+        let grown = Some(Plateau { first_bytes: 65_536, ..steady(300_000).unwrap_or_default() });
+        for stack in [None, Some(Stack::Linux)] {
+            assert_eq!(small(stack, steady(300_000)), Some(Cause::Program), "the smallest scale for it");
+            assert_eq!(small(stack, steady(262_000)), Some(Cause::Maximum), "that of a larger tcp_rmem");
+            assert_eq!(small(stack, grown), Some(Cause::Maximum), "it was half and less");
+        }
+        assert_eq!(small(Some(Stack::Windows), steady(300_000)), None, "its scale shows nothing");
+        assert_eq!(of_stack(None, steady(3_000_000), 6, None), None, "macOS may have that");
         assert_eq!(
             rwnd(steady(262_000), 3, Some(LIMITS)),
             Some(Cause::Program),
