@@ -79,6 +79,8 @@ pub struct SenderEvidence {
     pub in_flight_mean: u64,
     /// Smallest one.
     pub unacked_least: u64,
+    /// Whether what was outstanding was in full segments all the time, but for the last one. True where that is not counted.
+    pub has_full_segments_out: bool,
     /// How much the largest ones of the last intervals differ, over the largest; absent before there are enough of them.
     pub unacked_spread: Option<f64>,
     /// Payload segments that came from the other side in a round trip, over the last intervals; absent where that is not counted.
@@ -233,6 +235,25 @@ pub struct ArrivalsOfAll {
     pub risen_often: Option<Risen>,
     /// Whether the receiver's round trip was measured once and never again.
     pub has_one_rtt_only: bool,
+    /// What the counters of the receiver's socket show; absent where packets were captured.
+    pub pattern: Option<ArrivalPattern>,
+}
+
+/// How data come, by the counters of the receiver's socket: from sample to sample, and in which segments.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ArrivalPattern {
+    /// Samples in the least round trip.
+    pub samples_in_round_trip: f64,
+    /// Standard deviation over mean of what comes between two samples.
+    pub unevenness: f64,
+    /// Share of the time between samples in which next to nothing comes.
+    pub silent_share: f64,
+    /// Times in a round trip that data come after silence.
+    pub bursts_in_round_trip: f64,
+    /// Full segments that are missing in those that are not full, in a round trip; absent where some came out of order.
+    pub short_in_round_trip: Option<f64>,
+    /// Segments that the receiver sends for each that comes; absent where a delayed ACK has no two to wait for.
+    pub acks_of_segment: Option<f64>,
 }
 
 /// The rounds after a stream's start.

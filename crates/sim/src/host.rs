@@ -23,6 +23,8 @@ pub(crate) struct Host {
     pub(crate) moderate_rcvbuf: bool,
     /// `tcp_slow_start_after_idle`.
     pub(crate) slow_start_after_idle: bool,
+    /// `tcp_mtu_probing`: whether it looks for black holes.
+    pub(crate) mtu_probing: bool,
     /// `tcp_ecn`: 0 = never, 1 = asks for it and accepts it, 2 = accepts it.
     pub(crate) tcp_ecn: u8,
     /// Whether the socket's congestion control needs ECN (`TCP_CONG_NEEDS_ECN`).
@@ -66,6 +68,7 @@ impl Host {
             timestamps: true,
             moderate_rcvbuf: true,
             slow_start_after_idle: true,
+            mtu_probing: false,
             tcp_ecn: 2,
             needs_ecn: false,
             ecn_agreed: false,
@@ -125,6 +128,12 @@ impl Host {
             "net.ipv4.tcp_timestamps" => flag(value).map(|on| self.timestamps = on),
             "net.ipv4.tcp_moderate_rcvbuf" => flag(value).map(|on| self.moderate_rcvbuf = on),
             "net.ipv4.tcp_slow_start_after_idle" => flag(value).map(|on| self.slow_start_after_idle = on),
+            "net.ipv4.tcp_mtu_probing" => value
+                .trim()
+                .parse()
+                .ok()
+                .filter(|mode: &u8| *mode <= 1)
+                .map(|mode| self.mtu_probing = mode == 1),
             "net.ipv4.tcp_ecn" => {
                 value.trim().parse().ok().filter(|mode| *mode <= 2).map(|mode| self.tcp_ecn = mode)
             }

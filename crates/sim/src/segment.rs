@@ -45,7 +45,7 @@ impl Ip {
 }
 
 /// Options of a segment with data.
-const fn options(timestamps: bool) -> u32 {
+pub(crate) const fn options(timestamps: bool) -> u32 {
     if timestamps { TIMESTAMPS } else { 0 }
 }
 

@@ -17,6 +17,7 @@ pub(crate) use datagrams::for_overflowing_socket;
 use crate::findings::finding::Advice;
 use crate::findings::proposal::{Change, EndStacks, HostNames, Proposal, Reason, Setting, Target};
 use crate::findings::verdict::JudgedFlow;
+use crate::ground::models::sizing;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
 use crate::infer::{KnownWay, Policer};
@@ -336,14 +337,14 @@ impl Case<'_> {
         Some(self.proposed(vec![change], Reason::BucketIsLarge { lasted_us }, path.map(|bps| self.at(bps))))
     }
 
-    /// A bucket that holds a BDP of the policer; `None` where it does, or where nobody knows how deep it is.
+    /// A bucket that holds a BDP of the policer, and what a host sends at once; `None` where it does, or where nobody knows how deep it is.
     fn larger_bucket(&self) -> Option<Advice> {
         let KnownWay { rate, burst, policer, .. } = *self.judged.way();
         let (rate, burst, key) = match policer {
             Some(Policer { rate, burst }) => (rate, burst, "policer.burst"),
             None => (rate?.value, burst?.value, "burst"),
         };
-        let needed = rate.bdp(self.base_rtt()?);
+        let needed = rate.bdp(self.base_rtt()?).max(sizing::SUPER_PACKET);
         let change = Change {
             target: Target::Bottleneck,
             setting: Setting::Burst(needed.get()),

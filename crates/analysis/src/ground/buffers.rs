@@ -46,6 +46,9 @@ pub(crate) const SCALE_BITS: u32 = 15;
 /// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
 pub(crate) const USUAL_SCALE: u8 = 7;
 
+/// The least scale that other stacks choose by themselves: macOS 5, FreeBSD 6, Windows 8.
+pub(crate) const SCALE_OF_OTHERS: u8 = 5;
+
 fn doubled(granted: Option<Bytes>) -> Option<u64> {
     granted.map(|size| size.get().saturating_mul(2))
 }

@@ -297,6 +297,12 @@ thresholds! {
     overflow_same_flight: Infer, Share = 0.15, Source::Catalogue;
     /// … and after the same number of segments, but for this: by chance it is 1.
     overflow_regular: Infer, Share = 0.30, Source::Catalogue;
+    /// Or, counted over segments of which this many are lost on average …
+    overflow_block: Infer, Count = 6.0, Source::Catalogue;
+    /// … the variance of the number of losses is at most this part of that of chance …
+    overflow_even: Infer, Share = 0.50, Source::Paper("Cox and Lewis (1966)");
+    /// … by this many standard errors.
+    overflow_even_errors: Infer, Times = 2.0, Source::Paper("Cox and Lewis (1966)");
     /// What overflows is a queue where the round trip before a loss is longer than usual by this part of what it is above its base: in a burst that is a
     /// quarter at most, half of what a window grows in a tooth.
     overflow_queue: Infer, Share = 0.40, Source::Rfc("5681, 3.1");
@@ -431,6 +437,32 @@ thresholds! {
     receiver_marked: Judge, Share = 0.05, Source::Rfc("3168, 6.1.2");
     /// A rate that losses do not change is the same but for this.
     receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
+    /// A receiver's ACK waits this long for a second segment.
+    delayed_ack_us: Infer, Microseconds = 40_000.0, Source::Kernel("TCP_DELACK_MIN");
+    /// A receiver acknowledges each segment that ends a write as soon as it is read, and of others every second one: from this part on it is each …
+    acks_of_each: Judge, Share = 0.90, Source::Kernel("tcp_cleanup_rbuf()");
+    /// … and up to this part nearly none.
+    acks_of_second: Judge, Share = 0.75, Source::Kernel("tcp_cleanup_rbuf()");
+    /// In a round trip so many segments that are not full end what was written: a sender with a small one outstanding waits for more.
+    short_segments: Judge, Count = 0.25, Source::Kernel("tcp_minshall_check()");
+    /// A sender that always has more to send sends next to none.
+    short_segments_few: Judge, Count = 0.05, Source::Kernel("tcp_minshall_check()");
+    /// A round trip in which fewer samples of the receiver's socket lie shows nothing of how evenly data come …
+    samples_of_round_trip: Judge, Count = 2.0, Source::Paper("Shannon (1949)");
+    /// … and one with silence for less than this many samples may have more silences than are seen.
+    samples_of_silence: Judge, Count = 2.0, Source::Paper("Shannon (1949)");
+    /// A buffer that is emptied sends bursts further apart than a round trip: at most this many in each …
+    bursts_apart: Judge, Count = 0.85, Source::Rfc("5681, 3.1");
+    /// … at least this many: pauses are longer …
+    bursts_rare: Judge, Count = 0.30, Source::Catalogue;
+    /// … and it seldom loses any: in this part of the rounds at most.
+    receiver_seldom_disordered: Judge, Share = 0.25, Source::Catalogue;
+    /// A buffer's bursts bring no more in the last third of the time than in the first one, but for this part: a congestion window grows.
+    bursts_trend: Judge, Share = 0.04, Source::Rfc("5681, 3.1");
+    /// Segments that come out of order in this part of the rounds, while no queue stands, are lost by something that lets no larger window through.
+    receiver_mostly_disordered: Judge, Share = 0.50, Source::Catalogue;
+    /// In slow start a third of the time brings this many times as much as the one before.
+    receiver_starts: Judge, Times = 1.4, Source::Rfc("5681, 3.1");
     /// In slow start a round trip brings this many times as much as the one before, with an ACK for every second segment …
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
@@ -477,6 +509,8 @@ thresholds! {
     window_of_buffer: Judge, Share = 0.40, Source::Kernel("tcp_win_from_space()");
     /// … and a window below this part of what its scale is made for is a buffer that a program has set after the handshake.
     window_of_scale: Judge, Share = 0.20, Source::Kernel("tcp_select_initial_window()");
+    /// A window that is more than this many times its first one has grown with its buffer: half of a buffer is window at first, and all of it at most.
+    window_autotuned: Judge, Times = 2.0, Source::Kernel("TCP_DEFAULT_SCALING_RATIO");
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
 }

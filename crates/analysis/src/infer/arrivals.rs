@@ -7,9 +7,9 @@ use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
 use super::track::arrived_bytes;
 use crate::ground::interval::TimeInterval;
-use crate::ground::statistics::{median, percentile, relative_spread};
+use crate::ground::statistics::{median, percentile, relative_spread, rounded, variation};
 use crate::ground::thresholds::{PERMILLE, RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
-use pipefill_core::evidence::{Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
+use pipefill_core::evidence::{ArrivalPattern, Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
 use pipefill_core::record::{PacketSample, TcpSample};
 
 /// One sample of a receiver.
@@ -25,6 +25,18 @@ struct ReceiverSample {
     out_of_order: u32,
     /// CE marks so far, or ACKs that tell of them; absent where nobody counts them.
     marks: Option<u32>,
+    counts: Option<SegmentCounts>,
+}
+
+/// What a receiver's socket counts of segments so far.
+#[derive(Debug, Clone, Copy)]
+struct SegmentCounts {
+    /// With payload that came.
+    came: u32,
+    /// That it sent.
+    sent: u32,
+    /// Payload of a full one, bytes.
+    full: u64,
 }
 
 /// Some round trips.
@@ -73,6 +85,11 @@ impl<'a> Receiving<'a> {
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
             marks: info.received_ce_segments,
+            counts: info.data_segs_in.zip(info.segs_out).map(|(came, sent)| SegmentCounts {
+                came,
+                sent,
+                full: info.mss_bytes.into(),
+            }),
         });
     }
 
@@ -93,6 +110,7 @@ impl<'a> Receiving<'a> {
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
             marks: Some(row.ece_acks),
+            counts: None,
         });
     }
 
@@ -139,8 +157,18 @@ impl<'a> Receiving<'a> {
         self.samples
             .rounds(self.thresholds.epoch_samples.count(), least_us)
             .iter()
-            .map(|cut| round(cut, self.thresholds))
+            .map(|cut| round(cut, self.payload_of_segment(), self.thresholds))
             .collect()
+    }
+
+    /// Payload of a segment, the mean, where some came out of order and the socket counts segments: what waits behind a hole has come, and the socket
+    /// counts its bytes later, all at once.
+    fn payload_of_segment(&self) -> Option<f64> {
+        let samples = self.samples.as_slice();
+        let (first, last) = samples.first().zip(samples.last())?;
+        let came = last.counts?.came.wrapping_sub(first.counts?.came);
+        let bytes = last.received.saturating_sub(first.received);
+        (last.out_of_order > first.out_of_order && came > 0).then(|| bytes as f64 / f64::from(came))
     }
 
     /// What all rounds together show, since the rate fell for good, if it did.
@@ -171,14 +199,49 @@ impl<'a> Receiving<'a> {
             risen_often: self.risen(rounds, self.thresholds.receiver_queue_often.value()),
             // Without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
             has_one_rtt_only: rtts.iter().all(|rtt| Some(rtt) == rtts.first()),
+            pattern: self.pattern(&rounds[self.started(&own)..]),
         }
+    }
+
+    /// What the samples in the time of `rounds` show.
+    fn pattern(&self, rounds: &[ArrivalRound]) -> Option<ArrivalPattern> {
+        let interval = rounds.first()?.interval.around(rounds.last()?.interval);
+        let in_time = |sample: &&ReceiverSample| (interval.from_us..=interval.to_us).contains(&sample.t_us);
+        let samples: Vec<&ReceiverSample> = self.samples.as_slice().iter().filter(in_time).collect();
+        let steps: Vec<ArrivalStep> = samples.windows(2).filter_map(ArrivalStep::of).collect();
+        let sum = |of: fn(&ArrivalStep) -> f64| steps.iter().map(of).sum::<f64>();
+        let [time_us, bytes, came] = [sum(|it| it.us), sum(|it| it.bytes), sum(|it| it.came)];
+        if time_us <= 0.0 || came <= 0.0 {
+            return None;
+        }
+        let in_time = self.round_trips().reduce(f64::min)? / time_us;
+        let received: Vec<f64> = steps.iter().map(|it| it.bytes).collect();
+        let t = self.thresholds;
+        let is_silent = |it: &ArrivalStep| it.bytes < t.idle_part.value() * bytes / time_us * it.us;
+        let silent_us: f64 = steps.iter().filter(|it| is_silent(it)).map(|it| it.us).sum();
+        let begins = |pair: &&[ArrivalStep]| {
+            pair.first().is_some_and(is_silent) && pair.last().is_some_and(|it| !is_silent(it))
+        };
+        let bursts = steps.windows(2).filter(begins).count() as f64;
+        let fullest =
+            steps.iter().filter(|it| it.came > 0.0).map(|it| it.bytes / it.came).fold(0.0, f64::max);
+        let full = fullest.min(samples.first()?.counts?.full as f64);
+        let is_in_order = samples.last()?.out_of_order == samples.first()?.out_of_order;
+        let short = (came - bytes / full.max(1.0)).max(0.0);
+        let is_dense = came * t.delayed_ack_us.value() >= 2.0 * time_us;
+        Some(ArrivalPattern {
+            samples_in_round_trip: in_time * steps.len() as f64,
+            unevenness: variation(&received)?,
+            silent_share: silent_us / time_us,
+            bursts_in_round_trip: bursts * in_time,
+            short_in_round_trip: is_in_order.then_some(short * in_time),
+            acks_of_segment: is_dense.then(|| sum(|it| it.sent) / came),
+        })
     }
 
     /// The rounds once the start is over.
     fn settled(&self, rounds: &[ArrivalRound], rates: &[f64]) -> Settled {
-        let usual = median(rates).unwrap_or(0.0);
-        let started = self.thresholds.receiver_started.value() * usual;
-        let from = rates.iter().position(|&rate| rate >= started).unwrap_or(0);
+        let from = self.started(rates);
         let time = |rounds: &[ArrivalRound]| {
             rounds.iter().map(|round| round.interval.length_us()).sum::<u64>() as f64
         };
@@ -192,6 +255,12 @@ impl<'a> Receiving<'a> {
             is_disordered: settled.iter().any(|round| round.is_disordered),
             growth: growth(rates),
         }
+    }
+
+    /// The first of rounds with `rates` after the start.
+    fn started(&self, rates: &[f64]) -> usize {
+        let started = self.thresholds.receiver_started.value() * median(rates).unwrap_or(0.0);
+        rates.iter().position(|&rate| rate >= started).unwrap_or(0)
     }
 
     /// Where the rate has fallen for good, in the first half of the time; `None` where it has not, or is mostly the same.
@@ -233,9 +302,41 @@ impl<'a> Receiving<'a> {
     }
 }
 
-fn round(cut: &Cut<'_, ReceiverSample>, thresholds: &Thresholds) -> ArrivalRound {
+/// What came between two samples.
+#[derive(Debug, Clone, Copy)]
+struct ArrivalStep {
+    us: f64,
+    bytes: f64,
+    /// Segments with payload.
+    came: f64,
+    /// Segments that the receiver sent.
+    sent: f64,
+}
+
+impl ArrivalStep {
+    fn of(pair: &[&ReceiverSample]) -> Option<Self> {
+        let [before, now] = pair else { return None };
+        let (counted, counts) = before.counts.zip(now.counts)?;
+        Some(Self {
+            us: now.t_us.saturating_sub(before.t_us) as f64,
+            bytes: now.received.saturating_sub(before.received) as f64,
+            came: counts.came.wrapping_sub(counted.came).into(),
+            sent: counts.sent.wrapping_sub(counted.sent).into(),
+        })
+    }
+}
+
+fn round(
+    cut: &Cut<'_, ReceiverSample>,
+    payload_of_segment: Option<f64>,
+    thresholds: &Thresholds,
+) -> ArrivalRound {
     let first = cut.samples.first().unwrap_or(cut.next);
-    let rate_bps = cut.interval.bps(cut.next.received.saturating_sub(first.received));
+    let came = payload_of_segment
+        .zip(first.counts.zip(cut.next.counts))
+        .map(|(payload, (before, now))| rounded(payload * f64::from(now.came.wrapping_sub(before.came))));
+    let came = came.unwrap_or(cut.next.received.saturating_sub(first.received));
+    let rate_bps = cut.interval.bps(came);
     let rtt_us = cut.samples.iter().filter_map(|sample| sample.rtt_us).min();
     let largest = cut.samples.iter().filter_map(|sample| sample.window).max();
     let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
@@ -272,6 +373,8 @@ fn growth(rates: &[f64]) -> Growth {
 mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::StreamEnd;
+    use pipefill_core::tcp_info::TcpInfo;
 
     /// What ten seconds of a receiver show, a sample each 10 ms of a round trip of 20 ms: `bytes` arrive in each.
     fn whole(bytes: impl Fn(u64) -> u64) -> ArrivalsOfAll {
@@ -302,5 +405,48 @@ mod tests {
         assert_eq!(whole(|_| 10_000).idle_share, Some(0.0));
         assert_eq!(whole(|at| if at % 2 == 0 { 20_000 } else { 0 }).idle_share, Some(0.5));
         assert_eq!(whole(|at| if at % 2 == 0 { 2_000 } else { 0 }).idle_share, None, "a segment or two");
+    }
+
+    /// The same of a socket, of round trips of 40 ms: in each 10 ms some segments of so many bytes come, and an ACK for every second one.
+    fn pattern(came: impl Fn(u64) -> (u32, u64)) -> Option<ArrivalPattern> {
+        let mut receiving = Receiving::new(&STANDARD);
+        let (mut received, mut segments) = (0, 0);
+        for at in 0..400 {
+            let (count, bytes) = came(at);
+            received += bytes;
+            segments += count;
+            let info = TcpInfo {
+                mss_bytes: 1_000,
+                bytes_received: Some(received),
+                data_segs_in: Some(segments),
+                segs_out: Some(segments / 2),
+                rcv_rtt_us: Some(40_000),
+                ..TcpInfo::default()
+            };
+            receiving.see(&TcpSample::of_info(at * 10_000, 0, StreamEnd::Receiver, info));
+        }
+        let life = TimeInterval { from_us: 0, to_us: 4_000_000 };
+        receiving.arrivals(life, life, &[])[0].1.whole.pattern
+    }
+
+    #[test]
+    fn segments_that_are_not_full_and_silences_are_counted_in_a_round_trip() {
+        let even = pattern(|_| (10, 10_000)).unwrap();
+        assert_eq!((even.unevenness, even.silent_share, even.bursts_in_round_trip), (0.0, 0.0, 0.0));
+        assert_eq!((even.short_in_round_trip, even.acks_of_segment), (Some(0.0), Some(0.5)));
+        assert!((even.samples_in_round_trip - 4.0).abs() < 0.01, "{even:?}");
+        // The second half of each round trip is silent, and one segment of it half full.
+        let bursts = pattern(|at| match at % 4 {
+            0 => (20, 20_000),
+            1 => (20, 19_500),
+            _ => (0, 0),
+        });
+        let bursts = bursts.unwrap();
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 0.03, "{bursts:?}");
+        near(bursts.silent_share, 0.5);
+        near(bursts.bursts_in_round_trip, 1.0);
+        near(bursts.short_in_round_trip.unwrap(), 0.5);
+        let few = pattern(|at| (u32::from(at % 8 == 0), if at % 8 == 0 { 1_000 } else { 0 })).unwrap();
+        assert_eq!(few.acks_of_segment, None, "one in 80 ms");
     }
 }

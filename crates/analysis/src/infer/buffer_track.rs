@@ -51,6 +51,9 @@ impl BufferTrack {
         };
         self.window_scaling = info.window_scaling.or(self.window_scaling);
         self.window_scale = scale.or(self.window_scale);
+        // Of a SYN-ACK the window is not scaled (RFC 7323, 2.2). The kernel counts the SYN as a byte.
+        let is_of_syn = row.end == StreamEnd::Sender && info.bytes_acked.is_some_and(|bytes| bytes <= 1);
+        let window = window.filter(|_| !is_of_syn);
         grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));
         match row.end {
             StreamEnd::Sender => {
@@ -65,7 +68,8 @@ impl BufferTrack {
     pub(crate) fn add_packets(&mut self, row: &PacketSample) {
         self.window_scaling = row.window_scaling.or(self.window_scaling);
         self.window_scale = row.rwnd_scale.or(self.window_scale);
-        grow(&mut self.window, self.crept, row.t_us, row.rwnd_bytes.map(u64::from));
+        let window = row.rwnd_bytes.filter(|_| row.acked_bytes > 0);
+        grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));
     }
 
     /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow, and the receiver's TCP implementation.

@@ -61,6 +61,7 @@ struct Open {
     samples: usize,
     unacked_peak: u64,
     unacked_least: u64,
+    has_full_segments_out: bool,
     backoff_least: Option<u8>,
     /// Payload segments of the other side at its first sample.
     heard: Option<u64>,
@@ -210,6 +211,7 @@ impl Open {
             acked: first.acked.unwrap_or(0),
             unacked_first: first.unacked,
             unacked_least: first.unacked,
+            has_full_segments_out: true,
             backoff_least: first.backoff,
             heard: first.heard,
             ..Self::default()
@@ -222,6 +224,7 @@ impl Open {
         self.samples += 1;
         self.unacked_peak = self.unacked_peak.max(sample.unacked);
         self.unacked_least = self.unacked_least.min(sample.unacked);
+        self.has_full_segments_out &= sample.has_full_segments_out;
         self.backoff_least = self.backoff_least.min(sample.backoff);
         if !is_stalled {
             self.in_flight_sum = self.in_flight_sum.saturating_add(sample.in_flight);
@@ -264,6 +267,7 @@ impl Open {
             is_flight_estimated: false,
             unacked_peak: self.unacked_peak,
             unacked_least: self.unacked_least,
+            has_full_segments_out: self.has_full_segments_out,
             unacked_spread: None,
             heard_in_round_trip: self.heard_in_round_trip(last),
             in_flight_mean: self.in_flight_sum.checked_div(self.moving).unwrap_or(0),

@@ -2,13 +2,14 @@
 //! smaller than a window.
 //!
 //! Chance takes a segment after any number of others: how many get through between two losses varies as much as their mean (the geometric
-//! distribution). Where something overflows, the window grows back to the same size, over the same number of segments.
+//! distribution). Where something overflows, the window grows back to the same size, over the same number of segments. Where samples lie further apart
+//! than a loss and the next one, an equal number of segments still loses an equal number.
 
 use super::loss_events::LossEvent;
 use super::queue::standing_us;
-use super::track::Track;
+use super::track::{Track, TrackSample};
 use crate::ground::statistics::{median, variation};
-use crate::ground::thresholds::Thresholds;
+use crate::ground::thresholds::{THIRDS, Thresholds};
 use pipefill_core::record::LossKind;
 
 /// What overflows; `None` where losses come at any time, or too seldom to show it.
@@ -21,8 +22,10 @@ pub(super) fn find(
     // The end of slow start, and what it takes to recover from that, are no tooth of a saw.
     let regular: Vec<&[LossEvent]> = losses.iter().filter_map(|of_stream| of_stream.get(1..)).collect();
     let with_losses = losses.iter().filter(|of_stream| !of_stream.is_empty()).count();
+    let at_same_flight = || regular.iter().all(|losses| come_at_the_same_flight(losses, thresholds));
+    let mut losing = tracks.iter().zip(losses).filter(|(_, losses)| !losses.is_empty());
     if regular.len() < with_losses
-        || !regular.iter().all(|losses| come_at_the_same_flight(losses, thresholds))
+        || !(at_same_flight() || losing.all(|(track, _)| come_evenly(track, thresholds)))
     {
         return None;
     }
@@ -42,6 +45,40 @@ fn come_at_the_same_flight(losses: &[LossEvent], thresholds: &Thresholds) -> boo
     flights.len() >= thresholds.losses_fewest.count()
         && variation(&flights).is_some_and(|share| share <= thresholds.overflow_same_flight.value())
         && variation(&between).is_some_and(|share| share <= thresholds.overflow_regular.value())
+}
+
+/// Whether an equal number of segments loses an equal number of them, where samples lie too far apart to show a flight: the variance of the number of
+/// losses over that of chance (the index of dispersion).
+fn come_evenly(track: &Track, thresholds: &Thresholds) -> bool {
+    let samples = track.samples.as_slice();
+    // What the end of slow start loses comes at once.
+    let settled = &samples[samples.len() / THIRDS..];
+    let Some((first, last)) = settled.first().zip(settled.last()) else { return false };
+    let sent = |since: &TrackSample, to: &TrackSample| {
+        to.delivered.saturating_sub(since.delivered) as f64 / track.mss.max(1) as f64
+    };
+    let lost =
+        |since: &TrackSample, to: &TrackSample| f64::from(to.retransmits.saturating_sub(since.retransmits));
+    let share = lost(first, last) / sent(first, last);
+    if !(0.0..1.0).contains(&share) || share == 0.0 {
+        return false;
+    }
+    let (mut since, mut blocks, mut squares) = (first, 0.0, 0.0);
+    for sample in settled {
+        let expected = share * sent(since, sample);
+        if expected >= thresholds.overflow_block.value() {
+            blocks += 1.0;
+            squares += (lost(since, sample) - expected).powi(2) / (expected * (1.0 - share));
+            since = sample;
+        }
+    }
+    let freedom = blocks - 1.0;
+    let index = squares / freedom;
+    // Of chance it is 1, with this standard error.
+    let error = (2.0 / freedom).sqrt();
+    freedom > 0.0
+        && index <= thresholds.overflow_even.value()
+        && 1.0 - index >= thresholds.overflow_even_errors.value() * error
 }
 
 /// Whether the round trip is longer before the losses than at other times: a queue fills up in the last part of a tooth. A burst that waits for

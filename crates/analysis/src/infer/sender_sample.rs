@@ -4,7 +4,7 @@ use super::packets::{CutSpan, StreamPackets};
 use crate::ground::models::window::{rwnd_used, window_used};
 use pipefill_core::evidence::SentPackets;
 use pipefill_core::record::{PacketSample, TcpSample};
-use pipefill_core::tcp_info::CaState;
+use pipefill_core::tcp_info::{CaState, TcpInfo};
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,8 @@ pub(super) struct SenderSample {
     /// Segments delivered so far (`tcpi_delivered`), which counts what SACKs show too; of packets those that are selectively acknowledged now.
     pub(super) delivered: Option<u32>,
     pub(super) unacked: u64,
+    /// Whether that is full segments, but for the last one; true where it is not counted.
+    pub(super) has_full_segments_out: bool,
     /// In the network, bytes.
     pub(super) in_flight: u64,
     /// Payload segments of the other side so far.
@@ -62,6 +64,7 @@ impl SenderSample {
             acked: info.bytes_acked,
             delivered: info.delivered_segments,
             unacked: info.unacked_bytes,
+            has_full_segments_out: has_full_segments_out(info),
             in_flight: info.in_flight_bytes.unwrap_or(info.unacked_bytes),
             heard: info.data_segs_in.map(u64::from),
             srtt_us: info.srtt_us.map(u64::from),
@@ -107,6 +110,7 @@ impl SenderSample {
             acked: Some(sample.acked_bytes),
             delivered: Some(sample.sacked_segments),
             unacked,
+            has_full_segments_out: true,
             in_flight: unacked,
             heard: sample.peer_segments.map(u64::from),
             srtt_us: sample.srtt_us.map(u64::from),
@@ -124,6 +128,14 @@ impl SenderSample {
             ..Self::default()
         }
     }
+}
+
+/// The kernel counts what is outstanding in segments, and sent and acknowledged payload in bytes; of a client's also the SYN that is acknowledged.
+fn has_full_segments_out(info: &TcpInfo) -> bool {
+    let Some((sent, acked)) = info.bytes_sent.zip(info.bytes_acked) else { return true };
+    let unacked = 1 + sent.saturating_sub(info.bytes_retrans.unwrap_or(0)).saturating_sub(acked);
+    let mss = u64::from(info.mss_bytes);
+    unacked >= mss && unacked + mss > info.unacked_bytes
 }
 
 /// Of nothing, one byte is all there is.

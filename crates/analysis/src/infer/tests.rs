@@ -174,6 +174,26 @@ fn losses_at_the_same_flight_after_as_many_segments_are_of_a_bucket_or_a_short_q
     assert_eq!(few_losses(97, 9, 0, behind_a_queue), Some(LossKind::Queue));
 }
 
+/// Samples show any flight, since a window that grows is cut more often.
+#[test]
+fn an_equal_number_of_losses_in_an_equal_number_of_segments_is_no_chance() {
+    let lost = |lost_by: &dyn Fn(u64) -> u64| {
+        losses(|n, info| {
+            info.unacked_bytes = (2 + n * 7919 % 5) * MSS;
+            info.retransmits = lost_by(n) as u32;
+        })
+    };
+    let even = lost(&|n| n / 6);
+    assert_eq!(even, Some(LossKind::Policer));
+    // One in six samples has one, whichever (SplitMix64).
+    let mix = |n: u64, by: u64| (n ^ (n >> 29)).wrapping_mul(by);
+    let is_one = |n: &u64| {
+        mix(mix(*n, 0x9E37_79B9_7F4A_7C15), 0xBF58_476D_1CE4_E5B9).rotate_left(32).is_multiple_of(6)
+    };
+    let by_chance = lost(&|n| (0..n).filter(is_one).count() as u64);
+    assert_eq!(by_chance, Some(LossKind::Chance));
+}
+
 #[test]
 fn slow_start_that_loses_most_of_a_flight_without_a_longer_round_trip_met_a_bucket() {
     let overshoot = |lost: u32, srtt_us: u32, rto_count: u16| {

@@ -1,6 +1,8 @@
 //! Why a window, a buffer, a pacing rate, a CPU or a path gives no more, and a congestion window of whose sender nothing is seen: as a scenario asked for it, or as sockets, packets and threads show it.
 
-use crate::ground::buffers::{SCALE_BITS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled};
+use crate::ground::buffers::{
+    SCALE_BITS, SCALE_OF_OTHERS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled,
+};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, FlowSpec};
 use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence, ThreadUse};
@@ -105,21 +107,40 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     if !is_fixed(window) {
         return has_grown(window).then_some(Cause::Autotuning);
     }
-    // Which buffer a scale is made for, Linux's code tells: other stacks use one scale for all buffers.
-    let is_linux = buffers.receiver_limits.is_some() || buffers.receiver_stack == Some(Stack::Linux);
-    let scale = buffers.window_scale.filter(|_| is_linux)?;
+    let scale = buffers.window_scale?;
     let promised = 1_u64 << (u32::from(scale) + SCALE_BITS);
     let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
     // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
     // set one before the handshake.
-    let is_below_the_hosts = largest.is_some_and(|largest| promised.saturating_mul(2) <= largest);
-    let uses_its_scale = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
-    if is_below_the_hosts {
+    if largest.is_some_and(|largest| promised.saturating_mul(2) <= largest) {
         return Some(Cause::Program);
     }
-    // Whether a small scale is a program's or a small `tcp_rmem`'s, only the receiver knows; nor does it shrink below that of `rmem_max`.
-    let is_told = largest.is_some() || scale >= USUAL_SCALE;
-    is_told.then_some(if uses_its_scale { Cause::Maximum } else { Cause::Program })
+    // A buffer that a program has set is there from the beginning: only the part of it that is window may still grow.
+    if window.bytes as f64 > thresholds.window_autotuned.value() * window.first_bytes as f64 {
+        return Some(Cause::Maximum);
+    }
+    // Which buffer a scale is made for, Linux's code tells: other stacks use one scale for all buffers, and a larger one.
+    let is_linux = largest.is_some() || buffers.receiver_stack == Some(Stack::Linux);
+    let may_be_linux = buffers.receiver_stack.is_none() && scale < SCALE_OF_OTHERS;
+    if !is_linux && !may_be_linux {
+        return None;
+    }
+    let is_set = if largest.is_some() || scale >= USUAL_SCALE {
+        (window.bytes as f64) < thresholds.window_of_scale.value() * promised as f64
+    } else {
+        // A buffer that a program has set before the handshake has the smallest scale for it. A smaller `tcp_rmem` leaves that of its maximum, of which a
+        // part is window, or of `rmem_max`.
+        needs_scale(window.bytes, scale)
+    };
+    Some(if is_set { Cause::Program } else { Cause::Maximum })
+}
+
+/// Whether the header could not hold a window of `bytes` with a smaller scale.
+const fn needs_scale(bytes: u64, scale: u8) -> bool {
+    match scale.checked_sub(1) {
+        Some(smaller) => bytes > UNSCALED << smaller,
+        None => true,
+    }
 }
 
 fn asks_for_more(rcvbuf: &Plateau, buffers: &BufferEvidence) -> bool {
@@ -228,7 +249,15 @@ mod tests {
         }
         assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
-        assert_eq!(rwnd(steady(262_000), 3, None), None, "a program's, or that of a small tcp_rmem");
+        let small = |stack, window| of_stack(stack, window, 3, None);
+        let grown = Some(Plateau { first_bytes: 65_536, ..steady(300_000).unwrap_or_default() });
+        for stack in [None, Some(Stack::Linux)] {
+            assert_eq!(small(stack, steady(300_000)), Some(Cause::Program), "the smallest scale for it");
+            assert_eq!(small(stack, steady(262_000)), Some(Cause::Maximum), "that of a larger tcp_rmem");
+            assert_eq!(small(stack, grown), Some(Cause::Maximum), "it was half and less");
+        }
+        assert_eq!(small(Some(Stack::Windows), steady(300_000)), None, "its scale shows nothing");
+        assert_eq!(of_stack(None, steady(3_000_000), 6, None), None, "macOS may have that");
         assert_eq!(
             rwnd(steady(262_000), 3, Some(LIMITS)),
             Some(Cause::Program),

@@ -4,7 +4,7 @@ use super::packets::release;
 use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::{Evidence, QuotaUse, SenderEvidence};
+use pipefill_core::evidence::{ArrivalPattern, ArrivalsOfAll, Evidence, QuotaUse, SenderEvidence};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{Origin, StreamEnd};
 
@@ -136,6 +136,26 @@ pub(super) fn is_unread(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) 
         }),
     };
     is_full && has_used_rwnd(evidence, t, trace) && !is_repairing(sender, t, trace)
+}
+
+/// What the receiver's socket alone shows over the whole of the stream.
+pub(super) fn arrival_pattern(evidence: &Evidence) -> Option<(ArrivalsOfAll, ArrivalPattern)> {
+    let whole = evidence.arrivals?.whole;
+    Some((whole, whole.pattern?))
+}
+
+/// Whether what reaches a receiver's socket shows that its sender has nothing left to send again and again: each segment ends a write, or writes end
+/// in segments that are not full, evenly in time. A send buffer's bursts may end in some too.
+pub(super) fn runs_dry(pattern: &ArrivalPattern, t: &Thresholds, trace: &mut Trace) -> bool {
+    pattern.acks_of_segment.is_some_and(|share| trace.at_least(t.acks_of_each, share))
+        || (trace.at_most(t.arrival_bursts, pattern.unevenness)
+            && pattern.short_in_round_trip.is_some_and(|count| trace.at_least(t.short_segments, count)))
+}
+
+/// Whether the receiver says less than something in each of several round trips: neither requests nor a window of the application let the sender go on.
+pub(super) fn is_unasked(evidence: &Evidence, t: &Thresholds) -> bool {
+    let spoken = evidence.arrivals.and_then(|arrivals| arrivals.spoken_in_round_trip);
+    spoken.is_some_and(|spoken| spoken * t.app_window_rounds.value() < 1.0)
 }
 
 /// Whether nearly all datagrams arrive, or the few losses are not those of a full queue.

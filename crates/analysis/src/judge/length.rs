@@ -34,8 +34,9 @@ impl FlowLength<'_> {
         let share = |is: fn(&HeldTime) -> bool| -> f64 {
             self.time.iter().filter(|held| is(held)).map(|held| held.share).sum()
         };
-        let is_event =
-            |held: &HeldTime| held.limited_by == LimitedBy::Receiver || held.cause == Some(Cause::Silence);
+        let is_event = |held: &HeldTime| {
+            held.limited_by == LimitedBy::Receiver || matches!(held.cause, Some(Cause::Silence | Cause::Mtu))
+        };
         if share(is_event) >= t.event_decides.value() {
             return false;
         }

@@ -99,6 +99,8 @@ pub static RULES: &[&Rule] = &[
     &sndbuf::ARRIVES_IN_BURSTS,
     &sndbuf::ARRIVES_APART,
     &unknown::FEW_ROUNDS,
+    &app::WINDOW_COMES,
+    &sndbuf::BURSTS_APART,
     &path::ARRIVES_WITH_QUEUE,
     &cwnd::ARRIVALS_MARKED,
     &cwnd::ARRIVALS_GROW,
@@ -106,6 +108,11 @@ pub static RULES: &[&Rule] = &[
     &path::ARRIVES_STEADILY,
     &cwnd::ARRIVALS_DISORDERED,
     &cwnd::ARRIVALS_POLICED,
+    &cwnd::ARRIVALS_MOSTLY_DISORDERED,
+    &cwnd::ARRIVALS_SILENT,
+    &app::COMES_IN_WRITES,
+    &pacing::COMES_EVENLY,
+    &sndbuf::BURSTS_STEADY,
     &unknown::ARRIVALS,
 ];
 

@@ -326,7 +326,7 @@ fn a_black_hole_is_found_after_four_timers_and_carries_nothing_until_then() {
         let judged = JudgedFlow { goodput_bps: 0, congestion_control, ..observed(&held, Figures::default()) };
         advise(&judged).remove(0)
     };
-    // 10 s less 3.68 s of a probe and timers: 6.32 s. BBR doubles its rate each round trip of 40 ms; others need 18.7 s for all of it, and are
+    // 10 s less 3.72 s of the handshake, a probe and timers: 6.28 s. BBR doubles its rate each round trip of 40 ms; others need 18.7 s for all of it, and are
     // at 33 Mbit/s in the end.
     assert_eq!(shown(&[with("bbr")]), [("net.ipv4.tcp_mtu_probing", Some(574), None)]);
     assert_eq!(shown(&[with("reno")]), [("net.ipv4.tcp_mtu_probing", Some(107), None)]);

@@ -109,6 +109,8 @@ pub(crate) struct Sender {
     pub(crate) prr_out: u32,
     /// `icsk_retransmits`.
     pub(crate) timeouts: u32,
+    /// What a search for a black hole has come down to (`icsk_mtup.search_low`).
+    pub(crate) probed_mss: Option<u32>,
     pub(crate) backoff: u8,
     pub(crate) last_sent: Time,
     /// `snd_sml`: the end of the latest small segment (Minshall's variant of Nagle).
@@ -165,6 +167,7 @@ impl Sender {
             prr_delivered: 0,
             prr_out: 0,
             timeouts: 0,
+            probed_mss: None,
             backoff: 0,
             last_sent: Time::ZERO,
             last_small: 0,

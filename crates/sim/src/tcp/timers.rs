@@ -183,6 +183,7 @@ impl Sender {
             return;
         }
         self.enter_loss();
+        self.look_for_black_hole();
         self.timeouts += 1;
         self.totals.rto_count = self.totals.rto_count.saturating_add(1);
         self.retransmit(self.board.first_index(), 1);

@@ -89,15 +89,33 @@ impl Growth {
     }
 }
 
-/// After a loss probe of two round trips and this number of retransmission timers, each twice as long as the last, the sender takes a path for a black
-/// hole: `tcp_retries1` is 3 (`retransmits_timed_out()`).
-const PROBING_TIMERS: u32 = 15;
+/// A sender takes a path for a black hole when a timer runs out so long after its first retransmission: `tcp_retries1` (3) timers of `TCP_RTO_MIN`, each
+/// twice as long as the last (`retransmits_timed_out()`, `tcp_model_timeout()`).
+const PROBING_AFTER: Duration = Duration::from_secs(3);
 /// The least retransmission timer beyond the round trip (`TCP_RTO_MIN`).
 const TIMER_MIN: Duration = Duration::from_millis(200);
 /// Payload of the segments that it tries, with timestamps (`tcp_base_mss`).
 const PROBING_SEGMENT: f64 = 1_012.0;
-/// Half of the initial window, segments: no full one of it arrived.
-const PROBING_WINDOW: f64 = (laws::INITIAL_WINDOW_SEGMENTS / 2) as f64;
+/// Where slow start after the timeouts ends, of the initial window, of which no full segment arrived.
+const PROBING_SSTHRESH: f64 = 0.5;
+const PROBING_SSTHRESH_OF_CUBIC: f64 = 0.7;
+/// After a timeout CUBIC knows no window at which it lost: it grows by this part each round trip (`bictcp_update()`: `cnt` is 20 at most).
+const CUBIC_GROWS: f64 = 0.05;
+
+/// What passes in a time after timeouts, beginning with one segment in flight: round trip and time in seconds.
+fn bits_after_timeouts(control: &str, segment_bps: f64, limit_bps: f64, [rtt_s, left_s]: [f64; 2]) -> f64 {
+    let (ssthresh, grows) =
+        if control == "cubic" { (PROBING_SSTHRESH_OF_CUBIC, CUBIC_GROWS) } else { (PROBING_SSTHRESH, 0.0) };
+    let ssthresh = laws::INITIAL_WINDOW_SEGMENTS as f64 * ssthresh;
+    let (mut window, mut bits, mut left) = (1.0_f64, 0.0, left_s);
+    while left > 0.0 && window * segment_bps < limit_bps {
+        bits += window * segment_bps * left.min(rtt_s);
+        left -= rtt_s;
+        window =
+            if window < ssthresh { (window * 2.0).min(ssthresh) } else { window + (window * grows).max(1.0) };
+    }
+    bits + limit_bps * left.max(0.0)
+}
 
 /// What a flow would be with a change.
 #[derive(Clone, Copy)]
@@ -162,18 +180,22 @@ impl Case<'_> {
     /// is the time of it.
     pub(super) fn after_probing(&self) -> Option<Forecast> {
         let (limit_bps, rtt) = (self.judged.room_bps?, self.base_rtt()?);
-        let found_s = (rtt * 2 + (TIMER_MIN + rtt) * PROBING_TIMERS).as_secs_f64();
+        // A handshake is one measurement of a round trip: its variance is taken for half of it, four times (RFC 6298, 2.2).
+        let timer = rtt + TIMER_MIN.max(rtt * 2);
+        let (mut since_first, mut next) = (Duration::ZERO, timer * 2);
+        while since_first < PROBING_AFTER {
+            since_first += next;
+            next *= 2;
+        }
+        // The handshake, and a loss probe after two round trips.
+        let found_s = (rtt * 3 + timer + since_first).as_secs_f64();
         let all_s = self.judged.flow.duration.as_secs_f64();
         let (left_s, rtt_s) = ((all_s - found_s).max(0.0), rtt.as_secs_f64());
         let segment_bps = PROBING_SEGMENT * 8.0 / rtt_s;
         let bits = if self.judged.congestion_control == "bbr" {
             Growth { from_bps: segment_bps.min(limit_bps), to_bps: limit_bps, rtt_s }.bits_in(left_s)
         } else {
-            // A segment more each round trip, from half of what was out before.
-            let from_bps = (segment_bps * PROBING_WINDOW).min(limit_bps);
-            let grown_s = ((limit_bps - from_bps) / segment_bps * rtt_s).min(left_s);
-            let grown_bps = from_bps + grown_s / rtt_s * segment_bps;
-            (from_bps + grown_bps) / 2.0 * grown_s + (left_s - grown_s) * limit_bps
+            bits_after_timeouts(&self.judged.congestion_control, segment_bps, limit_bps, [rtt_s, left_s])
         };
         Some(Forecast { bps: Some(rounded(bits / all_s)), us: None, active_bps: None })
     }

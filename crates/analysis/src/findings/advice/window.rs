@@ -58,8 +58,24 @@ impl Case<'_> {
         let JudgedFlow { plan, flow, .. } = self.judged;
         let mut changes = Vec::new();
         if !buffers::windows_are_scaled(plan.as_ref()) {
-            let key = "host.sysctl.net.ipv4.tcp_window_scaling".to_owned();
-            changes.push(Change { target: Target::Receiver, setting: Setting::WindowScaling, key });
+            let name = "sysctl.net.ipv4.tcp_window_scaling";
+            // A key of one host stands above that of both.
+            let is_off_at = |sends: bool| {
+                let host = plan.as_ref().map(|plan| match sends {
+                    true => plan.data_sender(flow.direction),
+                    false => plan.data_receiver(flow.direction),
+                });
+                host.is_some_and(|host| is_off(host, "net.ipv4.tcp_window_scaling"))
+            };
+            changes.push(match [is_off_at(true), is_off_at(false)] {
+                [true, false] => self.of_host(true, Setting::WindowScaling, name),
+                [false, true] => self.of_host(false, Setting::WindowScaling, name),
+                _ => Change {
+                    target: Target::Receiver,
+                    setting: Setting::WindowScaling,
+                    key: format!("host.{name}"),
+                },
+            });
         }
         if let Some(asked) = flow.rcvbuf {
             // A request of the flight itself leaves room for its overhead, for the kernel doubles it.

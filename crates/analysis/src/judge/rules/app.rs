@@ -1,7 +1,8 @@
 //! When the application holds an interval: it offers no more.
 
 use super::super::conditions::{
-    datagrams_arrive, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full, is_waiting, paced_share,
+    arrival_pattern, datagrams_arrive, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full,
+    is_unasked, is_waiting, paced_share, runs_dry,
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
@@ -95,9 +96,36 @@ pub(super) const ARRIVES_UNASKED: Rule = Rule {
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        is_unasked(evidence, t) && trace.at_least(t.arrival_share, packets.dry_share)
+    },
+};
+
+/// The same of a window of the application by a socket.
+pub(super) const WINDOW_COMES: Rule = Rule {
+    id: RuleId::new("app.window.comes"),
+    question: "Does the same reach the receiver's socket in each round trip once the start is over, in bursts or in segments that are not full, while this side speaks in each?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
+        let settled = whole.settled;
         let spoken = evidence.arrivals.and_then(|arrivals| arrivals.spoken_in_round_trip);
-        spoken.is_some_and(|spoken| spoken * t.app_window_rounds.value() < 1.0)
-            && trace.at_least(t.arrival_share, packets.dry_share)
+        // A round of two round trips ends with a sample.
+        let of_sampling = 1.0 / (2.0 * pattern.samples_in_round_trip.max(1.0));
+        spoken.is_some_and(|spoken| trace.at_least(t.app_window_credits, spoken))
+            && settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread - of_sampling))
+            && !grows(settled.growth, settled.is_disordered, t, trace)
+            && (trace.above(t.queue_idle, pattern.silent_share) || runs_dry(&pattern, t, trace))
+    },
+};
+
+/// A program that writes what the kernel joins to full segments is not seen so.
+pub(super) const COMES_IN_WRITES: Rule = Rule {
+    id: RuleId::new("app.rate.comes_in_writes"),
+    question: "Do segments that are not full reach the receiver's socket in each round trip, or is each of them acknowledged at once since it ends a write, while this side says nothing?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((_, pattern)) = arrival_pattern(evidence) else { return false };
+        is_unasked(evidence, t) && runs_dry(&pattern, t, trace)
     },
 };
 

@@ -1,9 +1,9 @@
 //! When the congestion window holds an interval.
 
-use super::super::conditions::{cwnd_used, is_repairing, is_waiting, used_window};
+use super::super::conditions::{arrival_pattern, cwnd_used, is_repairing, is_waiting, runs_dry, used_window};
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
-use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows};
+use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows, has_risen};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivingPackets, Evidence};
 use pipefill_core::limit::{Cause, LimitedBy};
@@ -92,6 +92,32 @@ pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         trace.above(t.receiver_plateau, whole.spread)
             && trace.at_least(t.receiver_disordered, whole.disordered_share)
+    },
+};
+
+/// Without a queue losses come before the path is full. A policer, or a queue of a few packets, leaves the same rate all the time.
+pub(super) const ARRIVALS_MOSTLY_DISORDERED: Rule = Rule {
+    id: RuleId::new("cwnd.arrivals_mostly_disordered"),
+    question: "Do segments come out of order in most of the rounds, while no queue makes round trips longer?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((whole, _)) = arrival_pattern(evidence) else { return false };
+        trace.at_least(t.receiver_mostly_disordered, whole.disordered_share)
+            && !has_risen(whole.risen_often, t, trace)
+    },
+};
+
+/// A path that is silent at times is not full.
+pub(super) const ARRIVALS_SILENT: Rule = Rule {
+    id: RuleId::new("cwnd.arrivals_silent"),
+    question: "Do segments often come out of order, with silence between bursts, while no queue makes round trips longer?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
+        trace.at_least(t.receiver_disordered, whole.disordered_share)
+            && trace.above(t.queue_idle, pattern.silent_share)
+            && !has_risen(whole.risen_often, t, trace)
+            && !runs_dry(&pattern, t, trace)
     },
 };
 

@@ -1,8 +1,9 @@
 //! When a pacing rate holds an interval.
 
-use super::super::conditions::{is_waiting, paced_share};
+use super::super::conditions::{arrival_pattern, is_unasked, is_waiting, paced_share};
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
+use super::path::has_risen;
 
 pub(super) const REACHED: Rule = Rule {
     id: RuleId::new("pacing.reached"),
@@ -43,6 +44,23 @@ pub(super) const ARRIVES_EVENLY: Rule = Rule {
                 && trace.below(t.arrival_bursts_often, rate.bursts_in_round_trip)
                 && trace.at_most(t.arrival_flat, rate.rtt_risen_most)
         })
+    },
+};
+
+/// The same by a socket: a sender that always has more to send sends full segments.
+pub(super) const COMES_EVENLY: Rule = Rule {
+    id: RuleId::new("pacing.program.comes_evenly"),
+    question: "Do full segments reach the receiver's socket evenly at the same rate, none of them out of order and none acknowledged by itself, without a queue?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
+        trace.at_least(t.samples_of_round_trip, pattern.samples_in_round_trip)
+            && trace.at_most(t.arrival_even, pattern.unevenness)
+            && trace.at_most(t.receiver_settled, whole.spread)
+            && pattern.short_in_round_trip.is_some_and(|count| trace.at_most(t.short_segments_few, count))
+            && pattern.acks_of_segment.is_some_and(|share| trace.at_most(t.acks_of_second, share))
+            && !has_risen(whole.risen_often, t, trace)
+            && is_unasked(evidence, t)
     },
 };
 

@@ -185,7 +185,8 @@ pub(super) fn grows(growth: Growth, has_losses: bool, t: &Thresholds, trace: &mu
     trace.at_least(t.receiver_grows, growth.each) && trace.at_least(least, growth.whole)
 }
 
-fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
+/// Whether a receiver's round trip is that of a queue.
+pub(super) fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
     risen.is_some_and(|risen| {
         trace.at_least(t.receiver_risen_us, risen.above_us) && trace.at_least(t.receiver_risen, risen.times)
     })
@@ -211,16 +212,16 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     },
 };
 
-/// The same of a socket.
+/// The same of a socket. The handshake's segments are smaller ones that were answered.
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
-    question: "Has the retransmission timer been doubled at least three times, and was no full-size segment ever acknowledged, or does a link of the scenario drop those silently?",
+    question: "Has the retransmission timer been doubled at least three times for full-size segments of which none was ever acknowledged, or which a link of the scenario drops silently?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let never_a_full_one = match evidence.plan {
             Some(_) => evidence.path.drops_full_segments,
-            None => (1..sender.mss).contains(&sender.acked_so_far),
+            None => sender.acked_so_far < sender.mss && sender.has_full_segments_out,
         };
         never_a_full_one && (SILENCE_BY_TIMER.holds)(evidence, t, trace) && sender.unacked_least >= sender.mss
     },

@@ -1,7 +1,8 @@
 //! When the send buffer holds an interval: the application would write more, and has no room.
 
 use super::super::conditions::{
-    has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share, is_path_full, is_waiting,
+    arrival_pattern, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share, is_path_full,
+    is_unasked, is_waiting, runs_dry,
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
@@ -105,6 +106,45 @@ pub(super) const ARRIVES_APART: Rule = Rule {
             && carries_enough(&arrivals.whole, t, trace)
             && arrivals.whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
             && trace.below(t.arrival_share, packets.dry_share)
+    },
+};
+
+/// The same by a socket, where the silences are long enough to be seen. Slow start has them too.
+pub(super) const BURSTS_APART: Rule = Rule {
+    id: RuleId::new("sndbuf.bursts_apart"),
+    question: "Do bursts reach the receiver's socket further apart than a round trip, with silences of two samples and more, segments seldom out of order, and without a queue that makes all round trips twice as long?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
+        trace.at_least(t.samples_of_silence, pattern.silent_share * pattern.samples_in_round_trip)
+            && trace.above(t.queue_idle, pattern.silent_share)
+            && trace.at_most(t.bursts_apart, pattern.bursts_in_round_trip)
+            && trace.at_least(t.bursts_rare, pattern.bursts_in_round_trip)
+            && trace.at_most(t.receiver_seldom_disordered, whole.disordered_share)
+            && trace.below(t.receiver_starts, whole.growth.each)
+            && carries_enough(&whole, t, trace)
+            && whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
+            && is_unasked(evidence, t)
+            && !runs_dry(&pattern, t, trace)
+    },
+};
+
+/// A window of that size would lose segments, or grow.
+pub(super) const BURSTS_STEADY: Rule = Rule {
+    id: RuleId::new("sndbuf.bursts_steady"),
+    question: "Do full segments reach the receiver's socket in bursts at the same rate all the time, with silence between them, neither growing nor out of order?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
+        trace.at_least(t.samples_of_round_trip, pattern.samples_in_round_trip)
+            && trace.above(t.queue_idle, pattern.silent_share)
+            && trace.at_most(t.receiver_plateau, whole.spread)
+            && trace.below(t.receiver_disordered, whole.disordered_share)
+            && trace.at_most(t.bursts_trend, whole.settled.growth.whole - 1.0)
+            && carries_enough(&whole, t, trace)
+            && whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
+            && is_unasked(evidence, t)
+            && !runs_dry(&pattern, t, trace)
     },
 };
 

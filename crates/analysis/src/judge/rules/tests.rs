@@ -12,8 +12,8 @@ use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
 use pipefill_core::evidence::{
-    Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, PacketSpan, PathEvidence, QuotaUse, Risen,
-    SenderEvidence, SentPackets, Settled, SteadyRate,
+    ArrivalPattern, Arrivals, ArrivalsOfAll, ArrivingPackets, Evidence, Growth, PacketSpan, PathEvidence,
+    QuotaUse, Risen, SenderEvidence, SentPackets, Settled, SteadyRate,
 };
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{
@@ -369,18 +369,25 @@ fn a_send_buffer_explains_the_rate_of_an_estimated_flight_alone() {
 
 #[test]
 fn nothing_that_comes_back_for_three_timers_is_silence_or_a_link_that_is_too_small() {
-    let rule = |backoff, acked_so_far, dsacks| {
+    let of_segments = |has_full_segments_out, backoff, acked_so_far, dsacks| {
         let sender = SenderEvidence {
             backoff_least: Some(backoff),
             acked_so_far,
             unacked_least: 14_480,
+            has_full_segments_out,
             dsacks_so_far: Some(dsacks),
             repair_share: 1.0,
             ..idle()
         };
         rule_of(Evidence { sender: Some(sender), ..Evidence::default() })
     };
-    assert_eq!(rule(3, 206, 0), "path.mtu.by_timer");
+    let rule = |backoff, acked_so_far, dsacks| of_segments(true, backoff, acked_so_far, dsacks);
+    assert_eq!([rule(3, 206, 0), rule(3, 0, 0)], ["path.mtu.by_timer"; 2], "the handshake's are small too");
+    assert_eq!(
+        of_segments(false, 3, 0, 0),
+        "path.silence.by_timer",
+        "a small segment is not answered either"
+    );
     assert_eq!(rule(3, 500_000, 0), "path.silence.by_timer");
     assert_eq!([rule(2, 206, 0), rule(3, 206, 1)], ["cwnd.repairing"; 2], "too soon; data arrived");
     let waiting = |may_lose_full_segments| {
@@ -521,6 +528,94 @@ fn bursts_further_apart_than_a_round_trip_are_a_buffers_whatever_was_lost() {
     for (change, why) in others {
         assert_eq!(rule(change), "cwnd.arrivals_disordered", "{why}");
     }
+}
+
+/// What the receiver's socket shows of a sender that always has more to send than it may: bursts of full segments, evenly in time.
+fn rule_of_pattern(change: impl Fn(&mut Arrivals, &mut ArrivalPattern)) -> &'static str {
+    let still = Growth { each: 1.0, whole: 1.0 };
+    let settled = Settled { spread: Some(0.05), growth: still, ..Settled::default() };
+    let whole = ArrivalsOfAll {
+        rounds: 50,
+        segments: Some(200.0),
+        spread: 0.05,
+        growth: still,
+        settled,
+        ..ArrivalsOfAll::default()
+    };
+    let mut arrivals = Arrivals { whole, spoken_in_round_trip: Some(0.0), ..Arrivals::default() };
+    let mut pattern = ArrivalPattern {
+        samples_in_round_trip: 10.0,
+        unevenness: 1.2,
+        silent_share: 0.5,
+        bursts_in_round_trip: 1.0,
+        short_in_round_trip: Some(0.0),
+        acks_of_segment: Some(0.5),
+    };
+    change(&mut arrivals, &mut pattern);
+    arrivals.whole.pattern = Some(pattern);
+    rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+}
+
+#[test]
+fn bursts_at_a_receivers_socket_are_a_buffers() {
+    assert_eq!(rule_of_pattern(|_, _| ()), "sndbuf.bursts_steady");
+    let grows = rule_of_pattern(|arrivals, _| arrivals.whole.settled.growth.whole = 1.05);
+    assert_eq!(grows, "unknown.arrivals", "a window grows");
+    let apart = |change: &dyn Fn(&mut Arrivals, &mut ArrivalPattern)| {
+        rule_of_pattern(|arrivals, pattern| {
+            (pattern.bursts_in_round_trip, arrivals.whole.disordered_share) = (0.7, 0.2);
+            change(arrivals, pattern);
+        })
+    };
+    assert_eq!(apart(&|_, _| ()), "sndbuf.bursts_apart");
+    type Change<'a> = (&'a dyn Fn(&mut Arrivals, &mut ArrivalPattern), &'a str);
+    let others: [Change<'_>; 4] = [
+        (&|_, pattern| pattern.bursts_in_round_trip = 0.9, "a window's come once in each round trip"),
+        (&|_, pattern| pattern.samples_in_round_trip = 3.9, "silences of less than two samples"),
+        (&|arrivals, _| arrivals.whole.disordered_share = 0.3, "losses"),
+        (&|arrivals, _| arrivals.whole.growth.each = 1.4, "slow start"),
+    ];
+    for (change, why) in others {
+        assert_eq!(apart(change), "cwnd.arrivals_silent", "{why}");
+    }
+}
+
+#[test]
+fn even_arrivals_at_a_receivers_socket_are_a_pacers_of_full_segments_and_else_an_applications() {
+    let even = |change: &dyn Fn(&mut Arrivals, &mut ArrivalPattern)| {
+        rule_of_pattern(|arrivals, pattern| {
+            (pattern.unevenness, pattern.silent_share, pattern.bursts_in_round_trip) = (0.1, 0.0, 0.0);
+            change(arrivals, pattern);
+        })
+    };
+    assert_eq!(even(&|_, _| ()), "pacing.program.comes_evenly");
+    assert_eq!(even(&|_, pattern| pattern.short_in_round_trip = Some(0.25)), "app.rate.comes_in_writes");
+    assert_eq!(even(&|_, pattern| pattern.acks_of_segment = Some(0.9)), "app.rate.comes_in_writes");
+    let risen = Some(Risen { times: 1.2, above_us: 5_000.0 });
+    type Change<'a> = (&'a dyn Fn(&mut Arrivals, &mut ArrivalPattern), &'a str);
+    let unknown: [Change<'_>; 4] = [
+        (&|_, pattern| pattern.samples_in_round_trip = 1.9, "bursts would not be seen"),
+        (&|_, pattern| pattern.acks_of_segment = None, "each has a delayed ACK of its own"),
+        (&|_, pattern| pattern.short_in_round_trip = Some(0.1), "some writes end, or a path is full"),
+        (&move |arrivals, _| arrivals.whole.risen_often = risen, "a queue"),
+    ];
+    for (change, why) in unknown {
+        assert_eq!(even(change), "unknown.arrivals", "{why}");
+    }
+    let disordered = even(&|arrivals, _| arrivals.whole.disordered_share = 0.5);
+    assert_eq!(disordered, "cwnd.arrivals_mostly_disordered");
+}
+
+#[test]
+fn what_a_receivers_socket_gets_in_each_round_trip_is_a_window_where_it_speaks_in_each() {
+    let window = |spoken: f64, spread: f64| {
+        rule_of_pattern(|arrivals, _| {
+            arrivals.spoken_in_round_trip = Some(spoken);
+            arrivals.whole.settled.spread = Some(spread);
+        })
+    };
+    assert_eq!(window(1.0, 0.15), "app.window.comes", "a sample of ten more or less");
+    assert_eq!([window(0.9, 0.15), window(1.0, 0.16)], ["unknown.arrivals"; 2]);
 }
 
 #[test]
