@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 # One environment for scripts/readers.py and for the package's tests: its packages are downloaded once.
 readonly PACKAGES=(duckdb==2.0.0 pandas==3.1.1 polars==2.1.0 pyarrow==26.0.1 pytest==9.2.0 zstandard)
-readonly NOTEBOOK=(ipykernel==7.4.0 nbclient==0.11.0 nbformat==5.11.1 pandas==3.1.1 pyarrow==26.0.1)
+readonly NOTEBOOK=(ipykernel==7.4.0 matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 pandas==3.1.1 pyarrow==26.0.1)
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
