@@ -1,8 +1,10 @@
-//! What people have already: the output of iperf3, iperf, ss and NDT7 clients, as samples of connections. Text in, evidence out.
+//! What people have already: the output of iperf3, iperf, ss and NDT7 clients, as samples of connections; `tc -s qdisc` and `nstat` beside them. Text in,
+//! evidence out.
 //!
 //! Nothing is filled in: what an output does not show is absent, and named as a [`Gap`].
 #![forbid(unsafe_code)]
 
+mod context;
 mod documents;
 mod iperf2;
 mod iperf3;
@@ -13,6 +15,7 @@ mod output;
 mod samples;
 mod ss;
 
+pub use context::{COUNTERS_MAX, QDISCS_MAX, read_context};
 pub use output::{Output, OutputConnection, OutputDatagrams, ReadError};
 pub use pipefill_core::record::Gap;
 

@@ -1,13 +1,15 @@
 //! What another program's output shows: a verdict for each connection, with what it rests on and what the output does not show.
 
 use super::connection::Connection;
+use super::context::ContextRemark;
 use super::datagram_flow::DatagramFlow;
 use super::finding::ConnectionFinding;
 use super::host_test::{Datagrams, blame_window};
 use crate::findings::verdict::{Verdict, VerdictReason};
+use crate::ground::thresholds::STANDARD;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{Observed, ReadFrom};
+use pipefill_core::record::{HostContext, Observed, ReadFrom};
 use pipefill_core::units::Rate;
 
 /// The output of a program, judged.
@@ -19,6 +21,25 @@ pub struct PastedOutput {
     pub connections: Vec<PastedConnection>,
     /// Connections that were too many to judge.
     pub left_out: usize,
+    /// What was given of the host that printed it; empty where nothing was.
+    pub context: HostContext,
+}
+
+impl PastedOutput {
+    /// The same with what `context` says about each connection.
+    #[must_use]
+    pub fn beside(mut self, context: HostContext) -> Self {
+        let sent = self
+            .connections
+            .iter()
+            .filter(|connection| connection.finding.direction == Some(Direction::Forward));
+        let sent_bps = sent.filter_map(|connection| connection.finding.rate_bps).fold(0, u64::saturating_add);
+        for connection in &mut self.connections {
+            connection.context = ContextRemark::of(&context, &connection.finding, sent_bps, &STANDARD);
+        }
+        self.context = context;
+        self
+    }
 }
 
 /// A connection, or a flow of datagrams.
@@ -28,6 +49,8 @@ pub struct PastedConnection {
     pub finding: ConnectionFinding,
     /// What that rests on; absent where nothing was judged.
     pub diagnosis: Option<Diagnosis>,
+    /// What the host counts beside it.
+    pub context: Vec<ContextRemark>,
 }
 
 impl PastedConnection {
@@ -39,7 +62,7 @@ impl PastedConnection {
                 if let Some(bytes) = buffers {
                     blame_window(&mut finding, bytes);
                 }
-                Self { finding, diagnosis }
+                Self { finding, diagnosis, ..Self::default() }
             })
             .collect()
     }
@@ -67,6 +90,6 @@ impl PastedConnection {
             verdict,
             ..ConnectionFinding::default()
         };
-        Self { finding, diagnosis: None }
+        Self { finding, ..Self::default() }
     }
 }
