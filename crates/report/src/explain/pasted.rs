@@ -160,6 +160,9 @@ const fn remedy(gap: Gap) -> &'static str {
             "The times of the readings: they are taken from the sockets' own counters. Print date +%s.%N before each."
         }
         Gap::Bytes => "What was acknowledged: ss -tin of iproute2 4.1 or newer shows it as bytes_acked.",
+        Gap::Unsent => {
+            "What waits to be sent: a qlog has no event for it. Where both windows have room for a round trip, the program offers no more."
+        }
         Gap::Drops => {
             "Where datagrams were lost: tc -s qdisc on the path and nstat -az UdpRcvbufErrors on the receiver show drops."
         }

@@ -5,6 +5,7 @@ use super::context::ContextRemark;
 use super::datagram_flow::DatagramFlow;
 use super::finding::ConnectionFinding;
 use super::host_test::{Datagrams, blame_window};
+use crate::findings::proposal::{EndStacks, HostStack, Proposal};
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::Diagnosis;
@@ -56,11 +57,17 @@ pub struct PastedConnection {
 impl PastedConnection {
     /// Of connections between the same two hosts, which share a path. `buffers` is what the test set both socket buffers to.
     pub fn of_all(connections: &[Connection<'_>], buffers: Option<u64>) -> Vec<Self> {
+        let is_quic = connections.iter().any(|connection| connection.observed.quic.is_some());
         let found = ConnectionFinding::with_diagnoses(connections).into_iter();
         found
-            .map(|(mut finding, diagnosis)| {
+            .map(|(mut finding, mut diagnosis)| {
                 if let Some(bytes) = buffers {
                     blame_window(&mut finding, bytes);
+                }
+                if is_quic {
+                    advise_quic(&mut finding);
+                    // No kernel counts for it.
+                    diagnosis.iter_mut().for_each(|diagnosis| diagnosis.witnesses.clear());
                 }
                 Self { finding, diagnosis, ..Self::default() }
             })
@@ -91,5 +98,14 @@ impl PastedConnection {
             ..ConnectionFinding::default()
         };
         Self { finding, ..Self::default() }
+    }
+}
+
+/// The settings of QUIC's ends are a library's; those that only TCP has are left out.
+fn advise_quic(finding: &mut ConnectionFinding) {
+    let Some(advice) = &mut finding.verdict.advice else { return };
+    advice.retain(|advice| advice.proposal.as_ref().is_none_or(Proposal::is_of_quic));
+    for proposal in advice.iter_mut().filter_map(|advice| advice.proposal.as_mut()) {
+        proposal.stacks = EndStacks { sender: HostStack::Quic, receiver: HostStack::Quic };
     }
 }
