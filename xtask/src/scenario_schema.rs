@@ -16,7 +16,6 @@ const SCENARIOS: &str = "scenarios";
 /// # Errors
 /// A scenario can't be read.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    let line = format!("#:schema {SCHEMA_URL}");
     let mut problems = Vec::new();
     for entry in WalkDir::new(root.join(SCENARIOS)).sort_by_file_name() {
         let path = entry.map_err(|error| format!("{SCENARIOS}: {error}"))?.into_path();
@@ -24,12 +23,17 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        if text.lines().next() != Some(&line) {
+        if !begins_with_schema(&text) {
             let name = path.strip_prefix(root).unwrap_or(&path).display();
-            problems.push(format!("{name}: its first line names the schema for editors: {line}"));
+            problems.push(format!("{name}: its first line must name the schema: #:schema {SCHEMA_URL}"));
         }
     }
     Ok(problems)
+}
+
+/// Whether the first line is the one that taplo reads.
+fn begins_with_schema(scenario: &str) -> bool {
+    scenario.lines().next().and_then(|line| line.strip_prefix("#:schema ")) == Some(SCHEMA_URL)
 }
 
 /// All of it but the title.
@@ -171,4 +175,20 @@ fn object() -> Value {
 fn described(mut form: Value, doc: &str) -> Value {
     form["description"] = doc.into();
     form
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_names_the_schema_of_this_project() {
+        assert!(begins_with_schema(&format!("#:schema {SCHEMA_URL}\nname = \"x\"\n")));
+        for text in
+            ["", "name = \"x\"\n", "#:schema ../schemas/scenario.json\n", "# A path.\n#:schema https://x\n"]
+        {
+            assert!(!begins_with_schema(text), "{text}");
+        }
+        assert_eq!(schema()["$id"], SCHEMA_URL);
+    }
 }

@@ -127,6 +127,13 @@ pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
         connection(&moments, trace.clock(), trace.is_client())
     });
     output.connections = connections.collect();
+    // Whether they share a path, or were there at the same time, a log without addresses does not show: each has its own name.
+    let is_many = output.connections.len() > 1;
+    for (at, connection) in output.connections.iter_mut().enumerate() {
+        if is_many && connection.observed.local.is_empty() {
+            connection.observed.local = format!("connection {}", at + 1);
+        }
+    }
     Ok(output)
 }
 

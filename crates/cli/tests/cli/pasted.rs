@@ -147,7 +147,7 @@ fn what_is_no_output_is_an_error_with_what_to_give_instead() {
 }
 
 const QDISCS: &str = "\
-qdisc tbf 1: dev eth0 root refcnt 2 rate 43Mbit burst 32Kb lat 25.0ms
+qdisc tbf 1: dev eth0 root refcnt 2 rate 42Mbit burst 32Kb lat 25.0ms
  Sent 195450545 bytes 2252952 pkt (dropped 213, overlimits 65672 requeues 0)
  backlog 12Kb 8p requeues 0
 ";
@@ -158,7 +158,7 @@ TcpExtTCPMemoryPressures        1                  0.0
 TcpExtListenDrops               0                  0.0
 ";
 
-/// The shaper passes 43 Mbit/s, and 41.7 were measured: a window that happens to allow as much is not what limits.
+/// The shaper passes 42 Mbit/s, and 40.0 were measured: a window that happens to allow as much may not be what limits.
 #[test]
 fn queues_and_counters_of_the_host_support_a_verdict_or_contradict_it() {
     let folder = Folder::new();

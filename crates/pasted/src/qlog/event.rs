@@ -3,12 +3,14 @@
 use crate::iperf3::address;
 use crate::number::{Number, Text};
 use pipefill_core::tcp_info::CaState;
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
 /// More events of a trace than these are not kept.
-pub(super) const EVENTS_MAX: usize = 1_000_000;
+const EVENTS_MAX: usize = 1_000_000;
+/// More events than these are not read: about half of a log is of other kinds.
+const EVENTS_READ_MAX: usize = 2 * EVENTS_MAX;
 
 /// What stands there, or nothing where it has another form.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -219,9 +221,11 @@ impl<'de> Deserialize<'de> for Events {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Events, A::Error> {
                 let mut events = Events::default();
-                while let Some(event) = sequence.next_element::<Lenient<Event>>()? {
+                for _ in 0..EVENTS_READ_MAX {
+                    let Some(event) = sequence.next_element::<Lenient<Event>>()? else { return Ok(events) };
                     events.take(event.0);
                 }
+                while sequence.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(events)
             }
         }

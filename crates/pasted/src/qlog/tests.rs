@@ -180,7 +180,10 @@ fn several_connections_of_a_trace_are_told_apart() {
         events
     };
     let both: Vec<Value> = [grouped("a"), grouped("b")].concat();
-    assert_eq!(read(&document(&both, &json!({}))).unwrap().connections.len(), 2);
+    let output = read(&document(&both, &json!({}))).unwrap();
+    let names: Vec<&str> =
+        output.connections.iter().map(|connection| connection.observed.local.as_str()).collect();
+    assert_eq!(names, ["connection 1", "connection 2"]);
 }
 
 #[test]

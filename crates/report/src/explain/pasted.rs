@@ -177,7 +177,9 @@ fn explained(connection: &PastedConnection, style: Style) -> String {
     let protocol = if finding.protocol == Protocol::Udp { "UDP " } else { "" };
     let ends = match (finding.local.is_empty(), finding.remote.is_empty()) {
         (true, true) => "connection".to_owned(),
-        _ => format!("{} {arrow} {}", finding.local, finding.remote),
+        (true, false) => format!("{arrow} {}", finding.remote),
+        (false, true) => finding.local.clone(),
+        (false, false) => format!("{} {arrow} {}", finding.local, finding.remote),
     };
     let mut lines = vec![bold(&format!("{protocol}{ends}: {rate}"), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
