@@ -56,7 +56,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
 	PIPEFILL_PROGRAM_CAPTURES=all cargo test -q -p pipefill --test measure programs:: || status=1; \
 	PIPEFILL_REMEDIES=all cargo test -q -p pipefill --test measure remedies:: || status=1; \
-	for part in kernel parity verdicts between between_verdicts lab watch exec pasted; do PIPEFILL_EXEC_TRIES=10 PIPEFILL_ONCE_RUNS=5 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
+	for part in kernel parity verdicts between between_verdicts lab watch exec pasted quic; do PIPEFILL_EXEC_TRIES=10 PIPEFILL_ONCE_RUNS=5 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	PIPEFILL_PAGES=all scripts/test.sh page || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \

@@ -62,8 +62,9 @@ def wrong_runs(experiment):
     for reader, read in PARQUET_READERS.items():
         frame = read(path)
         axes = {axis for cell in cells for axis in cell["axes"]}
-        if set(frame.columns) != axes | set(described) or not all(described.values()):
-            yield f"{reader}: {path}: columns {sorted(set(frame.columns) ^ (axes | set(described)))}"
+        numbers = {name for cell in cells for name in cell["axis_numbers"]}
+        if set(frame.columns) != axes | numbers | set(described) or not all(described.values()):
+            yield f"{reader}: {path}: columns {sorted(set(frame.columns) ^ (axes | numbers | set(described)))}"
         if frame["run"].to_list() != [run["id"] for _, run in runs]:
             yield f"{reader}: {path}: the runs are others"
         for name in ["goodput_bps", "retransmits", "min_rtt_us", "datagrams_sent", "lost_percent"]:
@@ -72,6 +73,9 @@ def wrong_runs(experiment):
         for axis in axes:
             if frame[axis].to_list() != [cell["axes"].get(axis) for cell, _ in runs]:
                 yield f"{reader}: {path}: axis {axis}"
+        for name in numbers:
+            if frame[name].to_list() != [cell["axis_numbers"].get(name) for cell, _ in runs]:
+                yield f"{reader}: {path}: axis {name}"
         if frame["valid"].dtype != polars.Boolean or frame["cell"].dtype != polars.Int64:
             yield f"{reader}: {path}: types {frame.schema}"
 

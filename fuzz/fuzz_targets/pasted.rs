@@ -5,4 +5,5 @@ use pipefill_testkit::entries::pasted;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     pasted::output(bytes);
+    pasted::context(bytes);
 });

@@ -64,6 +64,47 @@ def test_where_the_time_went_is_a_row_for_each_holder(experiment: pipefill.Exper
     assert experiment.time.schema.field("cause").type == pyarrow.string()
 
 
+def test_axes_are_numbers_too(experiment: pipefill.Experiment) -> None:
+    for table in (experiment.cells, experiment.runs, experiment.verdicts, experiment.time):
+        pairs = dict(zip(table["path.rtt"].to_pylist(), table["path_rtt_s"].to_pylist(), strict=True))
+        assert pairs == {"10ms": 0.01, "80ms": 0.08}
+
+
+def test_samples_are_a_row_each(experiment: pipefill.Experiment) -> None:
+    samples = experiment.samples()
+    runs = experiment.runs.num_rows
+    assert len(set(samples["directory"].to_pylist())) == runs > 1
+    assert set(samples["path_rtt_s"].to_pylist()) == {0.01, 0.08} and set(samples["flow"].to_pylist()) == {0}
+    records = next(Path(experiment.directory).glob("runs/*/tcp.jsonl.zst"))
+    own = experiment.samples(run=records.parent.name).to_pylist()
+    with pyarrow.input_stream(str(records), compression="zstd") as text:
+        rows = [json.loads(line) for line in text.read().splitlines()]
+    assert [(row["t_us"], row["end"], row["cwnd_bytes"]) for row in own] == [
+        (row["t_us"], row["end"], row["cwnd_bytes"]) for row in rows
+    ]
+    # Before the first loss there is no threshold; the records have a number for it.
+    assert any(row["ssthresh_bytes"] == 2**53 - 1 for row in rows) and own[0]["ssthresh_bytes"] is None
+    assert samples["delivery_rate_bps"].type == pyarrow.int64()
+
+
+def test_samples_are_of_a_cell_a_run_and_a_flow(experiment: pipefill.Experiment) -> None:
+    slow = experiment.samples(cell={"path.rtt": "80ms"}, run=1, flow=0)
+    assert set(slow["cell"].to_pylist()) == {1} and set(slow["repeat"].to_pylist()) == {1}
+    assert experiment.samples(cell=1, run=1).equals(slow)
+    assert experiment.samples("delivery", cell=1)["received_bytes"].to_pylist()[-1] > 0
+    assert "element" in experiment.samples("path", cell=1).column_names
+    assert polars.from_arrow(slow).height == len(slow.to_pandas()) == slow.num_rows
+    for options in ({"cell": 2}, {"run": 9}, {"cell": {"path.rtt": "1ms"}}, {"table": "udp"}, {"table": "none"}, {"table": "path", "flow": 0}):
+        with pytest.raises(pipefill.Error):
+            experiment.samples(**options)
+
+
+def test_an_experiment_that_keeps_figures_alone_has_no_samples(tmp_path: Path) -> None:
+    summary = pipefill.run(SCENARIO, out=tmp_path / "summary", repeat=1, quick=True, records="summary")
+    with pytest.raises(pipefill.Error, match="no samples"):
+        summary.samples()
+
+
 def test_types_do_not_depend_on_what_was_measured(experiment: pipefill.Experiment) -> None:
     assert experiment.cells.schema.field("lost_percent").type == pyarrow.float64()
     assert experiment.cells["lost_percent"].null_count == 2

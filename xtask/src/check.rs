@@ -20,6 +20,7 @@ const RULES: &[(&str, Rule)] = &[
             crate::key_reference::check(root)?,
             crate::rule_reference::check(root)?,
             crate::schemas::check(root)?,
+            crate::scenario_schema::check(root)?,
         ];
         Ok(Outcome::Problems(problems.concat()))
     }),

@@ -53,7 +53,7 @@ usage: cargo run -p xtask -- COMMAND
           literals    no numbers of the judge outside of thresholds.rs
           book        pages in the summary, links between pages
           bpf         the BPF object is what its source compiles to
-          generated   the key reference, the rules, the thresholds and the schemas are up to date
+          generated   the key reference, the rules, the thresholds and the schemas are up to date; shipped scenarios name theirs
   keys    writes the key reference into docs/guide/scenarios.md
   rules   writes the rules and the thresholds of the judge into docs/guide/verdicts.md
   schemas writes the JSON Schemas into schemas/

@@ -1,9 +1,40 @@
 //! The JSON Schema of a scenario, written from the table of keys that the parser reads: editors complete and check by it.
 //!
-//! Never: a key that isn't in that table, or a form that the parser does not take.
+//! Never: a key that isn't in that table, a form that the parser does not take, or a shipped scenario that does not name it.
 
-use pipefill_core::scenario::{Key, Kind, Section, TOP};
+use pipefill_core::scenario::{Key, Kind, SCHEMA_URL, Section, TOP};
 use serde_json::{Map, Value, json};
+use std::fs;
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// The scenarios that are shipped, relative to the workspace.
+const SCENARIOS: &str = "scenarios";
+
+/// The shipped scenarios whose first line does not name the schema.
+///
+/// # Errors
+/// A scenario can't be read.
+pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
+    let mut problems = Vec::new();
+    for entry in WalkDir::new(root.join(SCENARIOS)).sort_by_file_name() {
+        let path = entry.map_err(|error| format!("{SCENARIOS}: {error}"))?.into_path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if !begins_with_schema(&text) {
+            let name = path.strip_prefix(root).unwrap_or(&path).display();
+            problems.push(format!("{name}: its first line must name the schema: #:schema {SCHEMA_URL}"));
+        }
+    }
+    Ok(problems)
+}
+
+/// Whether the first line is the one that taplo reads.
+fn begins_with_schema(scenario: &str) -> bool {
+    scenario.lines().next().and_then(|line| line.strip_prefix("#:schema ")) == Some(SCHEMA_URL)
+}
 
 /// All of it but the title.
 pub(crate) fn schema() -> Value {
@@ -36,6 +67,7 @@ pub(crate) fn schema() -> Value {
     properties.insert("variant".to_owned(), described(json!({"type": "array", "items": variant}), doc));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_URL,
         "type": "object",
         "properties": properties,
         "required": ["name"],
@@ -143,4 +175,20 @@ fn object() -> Value {
 fn described(mut form: Value, doc: &str) -> Value {
     form["description"] = doc.into();
     form
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_names_the_schema_of_this_project() {
+        assert!(begins_with_schema(&format!("#:schema {SCHEMA_URL}\nname = \"x\"\n")));
+        for text in
+            ["", "name = \"x\"\n", "#:schema ../schemas/scenario.json\n", "# A path.\n#:schema https://x\n"]
+        {
+            assert!(!begins_with_schema(text), "{text}");
+        }
+        assert_eq!(schema()["$id"], SCHEMA_URL);
+    }
 }

@@ -347,8 +347,8 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// Directory of an experiment or of a run; a capture: pcap or pcapng, also in gzip or zstd; or what iperf3 (-J or text), iperf,
-    /// ss -tinm or an NDT7 client printed; - is standard input [default: the newest experiment in pipefill-runs]
+    /// Directory of an experiment or of a run; a capture: pcap or pcapng, also in gzip or zstd; what iperf3 (-J or text), iperf, netperf,
+    /// ss -tinm or an NDT7 client printed; or a qlog; - is standard input [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR|FILE")]
     pub(crate) directory: Option<PathBuf>,
     /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
@@ -357,6 +357,10 @@ pub(crate) struct ExplainArgs {
     /// Print the explanation as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Of another program's output: what `tc -s qdisc` or `nstat -az` printed on its host; may be repeated. Says what it adds to each verdict, or
+    /// contradicts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Vec<PathBuf>,
     /// Of another program's output: keep the connections as records in this new directory, for explain, report and compare
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

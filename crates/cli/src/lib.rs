@@ -4,7 +4,7 @@
 //!
 //! - [`run_scenario`] carries out the runs of a scenario on a backend ([`Sim`], [`Lab`], [`Hosts`]), keeps their records and judges them.
 //! - [`judge_capture`] reads a capture and says what limited each of its flows.
-//! - [`judge_text`] reads what iperf3, iperf, ss or an NDT7 client printed and says what limited each of its connections.
+//! - [`judge_text`] reads what iperf3, iperf, netperf, ss or an NDT7 client printed, or a qlog, and says what limited each of its connections.
 //! - [`watch_sockets`] says what limits the connections of this host.
 //!
 //! ```

@@ -37,7 +37,7 @@ pub fn judge_capture(file: &Path) -> Result<Captured, Problem> {
     Ok(complete_capture(pipefill_observe::judge_capture(&read_capture(file, None)?)))
 }
 
-/// The connections that the text of another program shows (iperf3, iperf, ss, an NDT7 client), with what limited each, the fastest first.
+/// The connections that the text of another program shows (iperf3, iperf, netperf, ss, an NDT7 client, a qlog), with what limited each, the fastest first.
 ///
 /// # Errors
 /// [`Problem`] where no known program prints such text, or it shows no connection.

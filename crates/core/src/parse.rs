@@ -5,6 +5,7 @@
 mod decimal;
 mod quantity;
 mod show;
+pub mod tc;
 
 pub use show::duration_text;
 

@@ -11,6 +11,7 @@ mod datagrams;
 mod evidence;
 mod expected;
 mod files;
+mod host_context;
 mod packets;
 mod read_from;
 mod sink;
@@ -22,6 +23,7 @@ pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, Retransmi
 pub use datagrams::DatagramSample;
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
+pub use host_context::{CounterReading, HostContext, HostCounter, QdiscReading};
 pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use read_from::{Gap, ReadFrom};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};

@@ -6,6 +6,7 @@
 
 mod application;
 mod aqm;
+mod axis_number;
 mod bounds;
 mod document;
 mod draft;
@@ -31,6 +32,7 @@ mod toml;
 mod trace_models;
 mod trace_text;
 
+pub use axis_number::axis_number;
 pub use bounds::TEXT_MAX;
 pub use error::{ScenarioError, ScenarioProblem, Style};
 pub use from_tc::{TC_TEXT_MAX, TcScenario, from_tc};
@@ -49,6 +51,12 @@ use expand::{Extent, expand};
 use layer::Layer;
 use named::Named;
 use std::sync::Arc;
+
+/// Where editors find the JSON Schema of a scenario; `#:schema` and this is the first line of a scenario that pipefill brings or writes.
+///
+/// An address and not a path: records hold a copy of their scenario, from where no path leads to the schema. It is that of the main branch: keys
+/// only come within a major version (`docs/releasing.md`), and what this program lacks it says itself.
+pub const SCHEMA_URL: &str = "https://raw.githubusercontent.com/pipefill/pipefill/main/schemas/scenario.json";
 
 /// A scenario that has been read and checked: it always has a plan.
 #[derive(Debug, Clone)]

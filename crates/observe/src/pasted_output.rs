@@ -5,7 +5,7 @@ use pipefill_analysis::findings::connections::{
     Connection, ConnectionCpu, DatagramFlow, PastedConnection, PastedOutput, ProcessCpuRows,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{CpuSample, ReadFrom, ThreadRole, UdpTotals};
+use pipefill_core::record::{CpuSample, HostContext, ReadFrom, ThreadRole, UdpTotals};
 use pipefill_core::units::Bytes;
 use pipefill_pasted::{BYTES_MAX, Output, OutputConnection, OutputDatagrams, ReadError};
 use pipefill_runs::{Failure, KeptConnection, Recorded, Written, write_connections};
@@ -22,6 +22,30 @@ const BEGINNING: usize = 512;
 #[derive(Debug, Clone)]
 pub struct OutputRead {
     output: Output,
+    context: HostContext,
+}
+
+impl OutputRead {
+    /// The same beside what `file` shows of the host that printed it: `tc -s qdisc` or `nstat -az`.
+    ///
+    /// # Errors
+    /// [`Problem`] where it can't be read, or shows neither.
+    pub fn beside(mut self, file: &Path) -> Result<Self, Problem> {
+        let name = capture_name(file);
+        let context = pipefill_pasted::read_context(&bytes_of(file)?, &name).map_err(|error| {
+            let what = match error {
+                ReadError::Unknown => format!("{name} shows neither a queueing discipline nor a counter"),
+                error => format!("{name}: {error}"),
+            };
+            Problem::usage(
+                what,
+                "give what `tc -s qdisc` or `nstat -az` printed on the host of the connection",
+            )
+        })?;
+        self.context.qdiscs.extend(context.qdiscs);
+        self.context.counters.extend(context.counters);
+        Ok(self)
+    }
 }
 
 /// Whether `file`, or standard input, begins like text: a capture has bytes that no text has. Nothing of standard input is lost.
@@ -55,6 +79,11 @@ fn looks_like_text(head: &[u8]) -> bool {
 /// # Errors
 /// [`Problem`] where it can't be read, or is the output of no known program.
 pub fn read_output(file: &Path) -> Result<OutputRead, Problem> {
+    output_of(&bytes_of(file)?, &capture_name(file))
+}
+
+/// What is in `file`, or on standard input, up to a byte more than is read.
+fn bytes_of(file: &Path) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     let most = BYTES_MAX as u64 + 1;
     let read = if file == Path::new(STDIN) {
@@ -64,7 +93,7 @@ pub fn read_output(file: &Path) -> Result<OutputRead, Problem> {
         BufReader::new(opened).take(most).read_to_end(&mut bytes)
     };
     read.map_err(Problem::file("reading", file))?;
-    output_of(&bytes, &capture_name(file))
+    Ok(bytes)
 }
 
 /// The same of bytes that are there already, called `name` in messages.
@@ -73,7 +102,7 @@ pub fn read_output(file: &Path) -> Result<OutputRead, Problem> {
 /// [`Problem`] where they are the output of no known program.
 pub fn output_of(bytes: &[u8], name: &str) -> Result<OutputRead, Problem> {
     let output = pipefill_pasted::read(bytes).map_err(|error| unreadable(&error, name))?;
-    Ok(OutputRead { output })
+    Ok(OutputRead { output, context: HostContext::default() })
 }
 
 fn unreadable(error: &ReadError, name: &str) -> Problem {
@@ -97,7 +126,7 @@ fn unreadable(error: &ReadError, name: &str) -> Problem {
 }
 
 /// What `explain` reads.
-const GIVE: &str = "give the directory that `pipefill run` named, a capture (pcap or pcapng, also in gzip or zstd), or what iperf3 -J, iperf3, iperf, ss -tinm or an NDT7 client printed";
+const GIVE: &str = "give the directory that `pipefill run` named, a capture (pcap or pcapng, also in gzip or zstd), or what iperf3 -J, iperf3, iperf, netperf, ss -tinm or an NDT7 client printed, or a qlog";
 
 /// What limits each connection of the output.
 pub fn judge_output(read: &OutputRead) -> PastedOutput {
@@ -117,7 +146,13 @@ pub fn judge_output(read: &OutputRead) -> PastedOutput {
     }
     connections.extend(output.datagrams.iter().map(|flow| PastedConnection::of_datagrams(&datagrams(flow))));
     connections.sort_by_key(|connection| Reverse(connection.finding.rate_bps));
-    PastedOutput { read_from: read_from(output), connections, left_out: output.left_out }
+    let found = PastedOutput {
+        read_from: read_from(output),
+        connections,
+        left_out: output.left_out,
+        ..PastedOutput::default()
+    };
+    found.beside(read.context.clone())
 }
 
 /// Writes the connections as an experiment into `target`, where nothing is.

@@ -1,18 +1,23 @@
-//! What people have already: the output of iperf3, iperf, ss and NDT7 clients, as samples of connections. Text in, evidence out.
+//! What people have already: the output of iperf3, iperf, netperf, ss and NDT7 clients, and qlogs, as samples of connections; `tc -s qdisc` and `nstat`
+//! beside them. Text in, evidence out.
 //!
 //! Nothing is filled in: what an output does not show is absent, and named as a [`Gap`].
 #![forbid(unsafe_code)]
 
+mod context;
 mod documents;
 mod iperf2;
 mod iperf3;
 mod iperf3_text;
 mod ndt7;
+mod netperf;
 mod number;
 mod output;
+mod qlog;
 mod samples;
 mod ss;
 
+pub use context::{COUNTERS_MAX, QDISCS_MAX, read_context};
 pub use output::{Output, OutputConnection, OutputDatagrams, ReadError};
 pub use pipefill_core::record::Gap;
 
@@ -36,7 +41,7 @@ pub fn read(bytes: &[u8]) -> Result<Output, ReadError> {
     let output = if text.starts_with(['{', '[', documents::RECORD_SEPARATOR]) {
         read_json(text)?
     } else {
-        let readers = [ss::read, iperf3_text::read, iperf2::read];
+        let readers = [ss::read, iperf3_text::read, iperf2::read, netperf::read];
         readers.iter().find_map(|read| read(text)).ok_or(ReadError::Unknown)?
     };
     if output.connections.is_empty() && output.datagrams.is_empty() {
@@ -48,6 +53,9 @@ pub fn read(bytes: &[u8]) -> Result<Output, ReadError> {
 /// Reads text that begins like JSON.
 fn read_json(text: &str) -> Result<Output, ReadError> {
     let has = |names: &[&str]| names.iter().any(|name| text.contains(name));
+    if qlog::is_its(text) {
+        return qlog::read(text);
+    }
     if has(&["\"TCPInfo\"", "\"BBRInfo\""]) {
         return ndt7::read(text);
     }

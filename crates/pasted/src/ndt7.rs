@@ -36,12 +36,28 @@ struct Archive {
 struct Measurement {
     #[serde(rename = "TCPInfo")]
     tcp_info: Option<KernelInfo>,
+    #[serde(rename = "BBRInfo")]
+    bbr_info: Option<BbrInfo>,
     #[serde(rename = "ConnectionInfo")]
     connection_info: Ends,
     #[serde(rename = "Test")]
     test: Text,
     #[serde(rename = "Origin")]
     origin: Text,
+}
+
+/// `struct tcp_bbr_info` of the kernel: only where the socket has BBR.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct BbrInfo {
+    /// Bytes per second.
+    #[serde(rename = "BW")]
+    bw: Number,
+    /// Microseconds.
+    #[serde(rename = "MinRTT")]
+    min_rtt: Number,
+    /// In 256ths.
+    pacing_gain: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -103,22 +119,25 @@ struct KernelInfo {
 
 /// Reads every document of `text`. The measurements of a test come from one server's socket.
 pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
-    let mut tests: Vec<(String, Observed, Vec<TcpSample>)> = Vec::new();
+    let mut tests: Vec<Test> = Vec::new();
     let mut take = |measurement: &Measurement, test: &str| {
         let Some(info) = &measurement.tcp_info else { return };
         let test = measurement.test.0.as_deref().unwrap_or(test);
         let ends = &measurement.connection_info;
         let (server, client) = (ends.server.0.clone(), ends.client.0.clone());
-        if tests.last().is_none_or(|(name, ..)| name != test) {
-            tests.push((test.to_owned(), Observed::default(), Vec::new()));
+        if tests.last().is_none_or(|last| last.name != test) {
+            tests.push(Test { name: test.to_owned(), ..Test::default() });
         }
-        let Some((_, observed, samples)) = tests.last_mut() else { return };
-        if let (true, Some((server, client))) = (observed.local.is_empty(), server.zip(client)) {
-            (observed.local, observed.remote) = (server, client);
+        let Some(test) = tests.last_mut() else { return };
+        if let (true, Some((server, client))) = (test.observed.local.is_empty(), server.zip(client)) {
+            (test.observed.local, test.observed.remote) = (server, client);
         }
+        test.has_bbr |= measurement.bbr_info.is_some();
         let t_us = info.elapsed_time.count().unwrap_or(0);
-        if samples.last().is_none_or(|last| last.t_us < t_us) {
-            samples.push(info.sample(t_us));
+        if test.samples.last().is_none_or(|last| last.t_us < t_us) {
+            let mut sample = info.sample(t_us);
+            measurement.bbr_info.iter().for_each(|bbr| bbr.add_to(&mut sample.info));
+            test.samples.push(sample);
         }
     };
     let is_cut_off = each(text, |document: Document| {
@@ -134,7 +153,7 @@ pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
             }
         }
     })?;
-    let connections = tests.into_iter().filter_map(|(_, observed, samples)| connection(observed, samples));
+    let connections = tests.into_iter().filter_map(connection);
     Ok(Output {
         program: "NDT7".to_owned(),
         is_cut_off,
@@ -143,7 +162,17 @@ pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
     })
 }
 
-fn connection(observed: Observed, samples: Vec<TcpSample>) -> Option<OutputConnection> {
+/// The measurements of one test.
+#[derive(Debug, Default)]
+struct Test {
+    name: String,
+    observed: Observed,
+    samples: Vec<TcpSample>,
+    has_bbr: bool,
+}
+
+fn connection(test: Test) -> Option<OutputConnection> {
+    let Test { observed, samples, has_bbr, .. } = test;
     let (first, second) = (samples.first()?, samples.get(1)?);
     let last = samples.last()?;
     let gaps = [Some(Gap::SendBuffer), last.info.rwnd_bytes.is_none().then_some(Gap::ReceiveWindow)];
@@ -158,10 +187,22 @@ fn connection(observed: Observed, samples: Vec<TcpSample>) -> Option<OutputConne
             }),
             ..observed
         },
+        congestion_control: if has_bbr { "bbr".to_owned() } else { String::new() },
         every: Duration::from_micros(second.t_us.saturating_sub(first.t_us)),
         samples,
         ..OutputConnection::default()
     })
+}
+
+impl BbrInfo {
+    /// What `TCPInfo` of an older server lacks: `bbr_set_pacing_rate()` paces at the bandwidth times the gain.
+    fn add_to(&self, info: &mut TcpInfo) {
+        let paced =
+            self.bw.positive().zip(self.pacing_gain.positive()).map(|(bw, gain)| bw * 8.0 * gain / 256.0);
+        let paced = paced.filter(|bps| (1.0..1e15).contains(bps)).map(|bps| bps as u64);
+        info.pacing_rate_bps = info.pacing_rate_bps.or(paced);
+        info.min_rtt_us = info.min_rtt_us.or(self.min_rtt.count32().filter(|&us| us > 0));
+    }
 }
 
 impl KernelInfo {

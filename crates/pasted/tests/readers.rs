@@ -344,3 +344,20 @@ fn a_download_of_ndt7_shows_the_servers_socket() {
     );
     assert_eq!(only(&archive).samples.len(), 2);
 }
+
+/// 1.25 MB/s at a gain of 1.25 are 12.5 Mbit/s; only a socket with BBR has these figures.
+#[test]
+fn bbrs_figures_of_ndt7_name_bbr_and_fill_in_what_an_older_server_lacks() {
+    let line = |elapsed: u64, more: &str| {
+        format!(
+            r#"{{"Origin":"server","Test":"download","TCPInfo":{{"SndMSS":1448,"SndCwnd":100,"Unacked":80,"RTT":20000,"BytesAcked":{elapsed},"ElapsedTime":{elapsed}}}{more}}}"#
+        )
+    };
+    let bbr = r#","BBRInfo":{"ElapsedTime":1,"BW":1250000,"MinRTT":19000,"PacingGain":320,"CwndGain":512}"#;
+    let connection = only(&[line(250_000, bbr), line(500_000, bbr)].join("\n"));
+    let info = connection.samples[1].info;
+    assert_eq!((info.pacing_rate_bps, info.min_rtt_us), (Some(12_500_000), Some(19_000)));
+    assert_eq!(connection.congestion_control, "bbr");
+    let without = only(&[line(250_000, ""), line(500_000, "")].join("\n"));
+    assert_eq!((without.congestion_control.as_str(), without.samples[1].info.pacing_rate_bps), ("", None));
+}

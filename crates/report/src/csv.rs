@@ -1,13 +1,14 @@
 //! CSV: one row for each cell, for spreadsheets and data frames; below a cell with several flows one for each of these, with its number in
 //! the column `flow`. The ledger of each flow has a table of its own, with a row for each holder.
 //!
-//! The columns are the axes and then the scalar fields of the JSON under the JSON's own names (a dot where it nests). A
+//! The columns are the axes (their texts, then their numbers) and then the scalar fields of the JSON under the JSON's own names (a dot where it nests). A
 //! missing value is an empty field, never 0. Text that a spreadsheet would take for a formula, in a file of whatever locale, has an apostrophe
 //! before it, as OWASP's page on CSV injection advises: names and texts of a scenario are anybody's.
 
+use crate::axis_columns::AxisColumns;
 use crate::visible::{is_hidden, visible};
 use pipefill_analysis::findings::connections::Captured;
-use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::judge::HeldTime;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -135,15 +136,14 @@ pub enum CsvError {
 /// # Errors
 /// [`CsvError`]; none for a value that came from records.
 pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
-    let axes = axes(experiment);
+    let axes = AxisColumns::of(experiment);
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let names = FIELDS.iter().map(|field| field[1..].replace('/', "."));
     let of_flow = FLOW_FIELDS.iter().map(|field| field[1..].to_owned());
-    writer.write_record(axes.iter().map(|&axis| harmless(axis)).chain(names).chain(of_flow))?;
+    writer.write_record(axis_names(&axes).chain(names).chain(of_flow))?;
     for cell in &experiment.cells {
         let json = serde_json::to_value(cell)?;
-        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).map_or("", String::as_str)));
-        let coordinates: Vec<String> = coordinates.collect();
+        let coordinates: Vec<String> = axis_values(&axes, cell).collect();
         let mut row = |json: &Value, own: &Value| {
             let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
             let of_flow = FLOW_FIELDS.iter().map(|field| text(own.pointer(field)));
@@ -175,15 +175,14 @@ const TIME_FIELDS: [&str; 4] = ["limited_by", "cause", "us", "share"];
 /// # Errors
 /// [`CsvError`], which text and numbers do not give.
 pub fn time(experiment: &Experiment) -> Result<String, CsvError> {
-    let axes = axes(experiment);
+    let axes = AxisColumns::of(experiment);
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let names = ["flow", "direction"].into_iter().chain(TIME_FIELDS).map(str::to_owned);
-    writer.write_record(axes.iter().map(|&axis| harmless(axis)).chain(names))?;
+    writer.write_record(axis_names(&axes).chain(names))?;
     for cell in &experiment.cells {
-        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).map_or("", String::as_str)));
         for flow in &cell.flows {
             let name = [flow.figures.flow.to_string(), flow.figures.direction.as_str().to_owned()];
-            let of_flow: Vec<String> = coordinates.clone().chain(name).collect();
+            let of_flow: Vec<String> = axis_values(&axes, cell).chain(name).collect();
             write_time(&mut writer, &of_flow, flow.verdict.time.as_deref())?;
         }
     }
@@ -271,15 +270,15 @@ pub fn captured_time(found: &Captured) -> Result<String, CsvError> {
     finished(writer)
 }
 
-/// All axes of the experiment, in order of appearance.
-fn axes(experiment: &Experiment) -> Vec<&str> {
-    let mut axes: Vec<&str> = Vec::new();
-    for axis in experiment.cells.iter().flat_map(|cell| cell.axes.keys()) {
-        if !axes.contains(&axis.as_str()) {
-            axes.push(axis);
-        }
-    }
-    axes
+fn axis_names(axes: &AxisColumns<'_>) -> impl Iterator<Item = String> {
+    axes.texts.iter().chain(&axes.numbers).map(|&name| harmless(name))
+}
+
+/// What `cell` has in the columns of [`axis_names`].
+fn axis_values(axes: &AxisColumns<'_>, cell: &CellResult) -> impl Iterator<Item = String> {
+    let texts = axes.texts.iter().map(|&axis| harmless(cell.axes.get(axis).map_or("", String::as_str)));
+    let number = |&name: &&str| cell.axis_numbers.get(name).map_or_else(String::new, f64::to_string);
+    texts.chain(axes.numbers.iter().map(number))
 }
 
 fn text(value: Option<&Value>) -> String {

@@ -3,11 +3,13 @@
 //! Never: a figure that is not in the JSON, or a colour that carries what the text does not say.
 
 mod capture;
+mod context;
 mod evidence;
 mod pasted;
 mod timeline;
 
 pub use capture::{ExplainedCapture, capture};
+pub use context::ExplainedRemark;
 pub use pasted::{ExplainedOutput, output};
 
 use crate::prose::filled;

@@ -4,6 +4,7 @@
 //! a missing value that looks like a number.
 #![forbid(unsafe_code)]
 
+mod axis_columns;
 pub mod band;
 pub mod calculator;
 pub mod capture_graphs;

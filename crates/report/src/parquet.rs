@@ -5,6 +5,7 @@
 
 mod columns;
 
+use crate::axis_columns::AxisColumns;
 use ::parquet::basic::{Compression, GzipLevel, LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int64Type};
 use ::parquet::errors::Result;
@@ -13,7 +14,6 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
 use columns::COLUMNS;
-use indexmap::IndexSet;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::metrics::RunMetrics;
 use serde_json::{Value, json};
@@ -35,8 +35,7 @@ type Row<'a> = (&'a CellResult, &'a RunMetrics);
 /// # Errors
 /// `writer` can't be written.
 pub fn write(experiment: &Experiment, writer: impl Write + Send) -> Result<()> {
-    let axes: IndexSet<&str> =
-        experiment.cells.iter().flat_map(|cell| cell.axes.keys()).map(String::as_str).collect();
+    let axes = AxisColumns::of(experiment);
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
         .set_created_by(format!("pipefill {}", env!("CARGO_PKG_VERSION")))
@@ -47,9 +46,13 @@ pub fn write(experiment: &Experiment, writer: impl Write + Send) -> Result<()> {
         experiment.cells.iter().flat_map(|cell| cell.run_values.iter().map(move |run| (cell, run))).collect();
     for rows in rows.chunks(GROUP) {
         let mut group = file.next_row_group()?;
-        for &axis in &axes {
+        for &axis in &axes.texts {
             let text = |(cell, _): &Row<'_>| cell.axes.get(axis).map(|value| json!(value));
             next(&mut group, Physical::BYTE_ARRAY, rows.iter().map(text))?;
+        }
+        for &name in &axes.numbers {
+            let number = |(cell, _): &Row<'_>| cell.axis_numbers.get(name).map(|value| json!(value));
+            next(&mut group, Physical::DOUBLE, rows.iter().map(number))?;
         }
         let values = rows.iter().map(|&(cell, run)| values(cell, run)).collect::<Result<Vec<_>>>()?;
         for (place, column) in COLUMNS.iter().enumerate() {
@@ -71,14 +74,15 @@ fn descriptions() -> String {
     Value::Object(all.collect()).to_string()
 }
 
-fn schema(axes: &IndexSet<&str>) -> Result<Type> {
+fn schema(axes: &AxisColumns<'_>) -> Result<Type> {
     let field = |(name, physical): (&str, Physical)| {
         let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
         let is_text = physical == Physical::BYTE_ARRAY;
         field.with_logical_type(is_text.then_some(LogicalType::String)).build().map(Arc::new)
     };
-    let axes = axes.iter().map(|&axis| (axis, Physical::BYTE_ARRAY));
-    let fields = axes.chain(COLUMNS.iter().map(|column| (column.name, column.kind)));
+    let texts = axes.texts.iter().map(|&axis| (axis, Physical::BYTE_ARRAY));
+    let numbers = axes.numbers.iter().map(|&name| (name, Physical::DOUBLE));
+    let fields = texts.chain(numbers).chain(COLUMNS.iter().map(|column| (column.name, column.kind)));
     Type::group_type_builder("run").with_fields(fields.map(field).collect::<Result<Vec<_>>>()?).build()
 }
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _html, _tables
+from . import _html, _samples, _tables
 
 if TYPE_CHECKING:
     import pyarrow
@@ -41,7 +42,8 @@ class Experiment:
 
     @cached_property
     def cells(self) -> pyarrow.Table:
-        """A row for each cell: its axes, then medians over its valid runs. What was not measured is null."""
+        """A row for each cell: its axes as text (`path.rtt`) and as numbers in SI base units (`path_rtt_s`), then medians over its valid
+        runs. What was not measured is null."""
         return _tables.cells(self.report)
 
     @cached_property
@@ -58,6 +60,29 @@ class Experiment:
     def time(self) -> pyarrow.Table:
         """Where the time went: a row for each holder of each flow's time, the longest first. `us` of a flow add up to its `span_us`."""
         return _tables.time(self.report)
+
+    def samples(
+        self,
+        table: str = "tcp",
+        *,
+        cell: int | Mapping[str, str] | None = None,
+        run: int | str | None = None,
+        flow: int | None = None,
+    ) -> pyarrow.Table:
+        """The samples of the records: a row for each, in order of time within a run, with the axes of its cell, `cell`, `repeat`, `directory`
+        and `valid` of its run, and `flow`, before the columns of the table. What was not measured is null.
+
+        Args:
+            table: a table of the records: `tcp` (samples of the sockets), `delivery`, `udp`, `ping`, `path`, `cpu`, `retransmits`, `packets`,
+                `datagrams` or `aqm`.
+            cell: the cell's number, from 0, or values of axes as the scenario has them: `{"path.rtt": "10ms"}`.
+            run: the repetition, from 1, or the name of a run's directory.
+            flow: the flow's number, from 0.
+
+        Raises:
+            Error: nothing is there for these, or the experiment keeps no samples (`records="summary"`).
+        """
+        return _samples.samples(self.directory, self.report, table, cell, run, flow)
 
     def __repr__(self) -> str:
         cells = len(self.report["cells"])

@@ -107,13 +107,16 @@ def _changes(advice: list[dict[str, Any]] | None) -> list[str] | None:
 
 
 def _table(columns: list[tuple[str, pa.DataType]], rows: Iterable[tuple[Report, Report]]) -> pa.Table:
-    """A table of `rows`, each with its cell, whose axes are the first columns. An axis that a cell does not have is null."""
+    """A table of `rows`, each with its cell, whose axes are the first columns, as text and as numbers. An axis that a cell does not have is
+    null."""
     rows = list(rows)
     axes = list(dict.fromkeys(axis for cell, _ in rows for axis in cell["axes"]))
+    numbers = list(dict.fromkeys(name for cell, _ in rows for name in cell["axis_numbers"]))
     arrays = [pa.array([cell["axes"].get(axis) for cell, _ in rows], pa.string()) for axis in axes]
+    arrays += [pa.array([cell["axis_numbers"].get(name) for cell, _ in rows], pa.float64()) for name in numbers]
     for name, kind in columns:
         values: Iterable[Any] = (row.get(name) for _, row in rows)
         if pa.types.is_map(kind):
             values = (None if value is None else list(value.items()) for value in values)
         arrays.append(pa.array(list(values), kind))
-    return pa.table(arrays, names=axes + [name for name, _ in columns])
+    return pa.table(arrays, names=axes + numbers + [name for name, _ in columns])

@@ -3,6 +3,7 @@
 mod captured;
 mod captured_udp;
 mod connection;
+mod context;
 mod datagram_flow;
 mod datagram_report;
 mod delays;
@@ -22,6 +23,7 @@ mod unplanned;
 pub use captured::{AnswerTimes, Captured, CapturedFlow, Unaccepted};
 pub use captured_udp::{MptcpGroup, NatGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
+pub use context::{Bearing, ContextFact, ContextRemark};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use datagram_report::DatagramReport;
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};

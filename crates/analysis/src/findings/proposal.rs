@@ -165,6 +165,28 @@ impl Setting {
         })
     }
 
+    /// Whether QUIC has it too, in the library or below it.
+    pub const fn is_of_quic(&self) -> bool {
+        !matches!(
+            self,
+            Self::TcpRmem(_)
+                | Self::TcpWmem(_)
+                | Self::WindowScaling
+                | Self::ReceiveAutotuning
+                | Self::KeepCwndAfterIdle
+                | Self::MtuProbing
+                | Self::Rcvbuf(_)
+                | Self::Sndbuf(_)
+                | Self::NoRcvbuf
+                | Self::NoSndbuf
+                | Self::NoWindowClamp
+                | Self::RmemMax(_)
+                | Self::SendBuffer(_)
+                | Self::NoDelay
+                | Self::QuickAck
+        )
+    }
+
     /// Whether it sizes a socket's buffer.
     pub const fn is_of_buffers(&self) -> bool {
         matches!(
@@ -389,6 +411,8 @@ pub enum HostStack {
     Linux,
     /// It is another one, whose settings have other names.
     Other,
+    /// Its transport is QUIC: a library has the settings, and not the kernel.
+    Quic,
     /// Nothing shows it.
     Unknown,
 }
@@ -408,6 +432,7 @@ impl EndStacks {
         let both = [self.sender, self.receiver];
         match target {
             _ if needs_both && both.contains(&HostStack::Other) => HostStack::Other,
+            _ if needs_both && both.contains(&HostStack::Quic) => HostStack::Quic,
             _ if needs_both && both.contains(&HostStack::Unknown) => HostStack::Unknown,
             Target::Receiver => self.receiver,
             Target::Sender | Target::Program => self.sender,
@@ -433,6 +458,11 @@ impl Proposal {
     /// Whether a part of it sizes a socket's buffer.
     pub(crate) fn is_of_buffers(&self) -> bool {
         self.changes.iter().any(|change| change.setting.is_of_buffers())
+    }
+
+    /// Whether all of it can be set where the transport is QUIC.
+    pub(crate) fn is_of_quic(&self) -> bool {
+        self.changes.iter().all(|change| change.setting.is_of_quic())
     }
 
     /// The same as it reads at the other end of an observed connection.

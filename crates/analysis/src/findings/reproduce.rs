@@ -12,6 +12,7 @@ pub use knob::{Knob, Setting};
 use crate::findings::connections::{Captured, CapturedFlow};
 use core::net::{IpAddr, SocketAddr};
 use pipefill_core::cell::Direction;
+use pipefill_core::scenario::SCHEMA_URL;
 
 /// Flows with less than this part of the largest one's bytes do not count, nor do more than so many.
 const SMALL: f64 = 0.01;
@@ -38,7 +39,7 @@ impl<'a> Draft<'a> {
     /// The scenario as packets tell it, but for `setting`; `note` is a comment in it, a line.
     pub fn text(&self, setting: Option<Setting>, note: Option<&str>) -> String {
         let mut text = format!(
-            "# Made from a capture of {} -> {}.\n# {}\n",
+            "#:schema {SCHEMA_URL}\n# Made from a capture of {} -> {}.\n# {}\n",
             self.main.src,
             self.main.dst,
             self.main.verdict.sentence.as_deref().unwrap_or("What limits it was not told.")

@@ -63,6 +63,10 @@ pub struct CellResult {
     pub id: String,
     /// Scenario path → value as text, in the scenario's order.
     pub axes: IndexMap<String, String>,
+    /// The axes that are numbers, in SI base units: `path.rtt` = `"50ms"` is `path_rtt_s` → 0.05, a rate `…_bps`, a size `…_bytes`, a share
+    /// `…_ratio`.
+    #[serde(default)]
+    pub axis_numbers: IndexMap<String, f64>,
     /// `lab` or `sim`; null where the cell was not run.
     pub backend: Option<String>,
     /// Runs recorded.

@@ -78,6 +78,8 @@ EXAMPLES:
   pipefill explain pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json
   pipefill explain slow.pcapng                    the flows of a capture, from their packets
   pipefill explain iperf3.json                    what iperf3 -J printed, on the sender's side
+  pipefill explain iperf3.json --context qdiscs   beside what tc -s qdisc (or nstat -az) printed on the same host
+  pipefill explain upload.qlog                    what limited a QUIC connection
   ss -tinm dst 10.0.0.2 | pipefill explain -      one reading; several, with date +%s.%N before each, show more";
 
 pub(super) const FIX_EXAMPLES: &str = "\

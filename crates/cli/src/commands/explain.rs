@@ -26,6 +26,7 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome
             capture(directory, args, terminal)
         };
     }
+    output_only(directory, args)?;
     if let Some(out) = &args.out {
         return Err(Failure::usage(
             format!(
@@ -65,9 +66,20 @@ fn records_only(file: &Path, args: &ExplainArgs) -> Result<(), Failure> {
     ))
 }
 
+/// Queues and counters of a host stand beside another program's output alone: records and captures have their own.
+fn output_only(path: &Path, args: &ExplainArgs) -> Result<(), Failure> {
+    if args.context.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{} is no output of another program, and --context is for one", path.display()),
+        "leave --context out",
+    ))
+}
+
 /// Reads what another program printed, and explains its connections.
 fn output(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let read = read_output(file)?;
+    let read = args.context.iter().try_fold(read_output(file)?, |read, context| read.beside(context))?;
     let found = judge_output(&read);
     if let Some(out) = &args.out {
         let written = keep_output(&read, out)?;
@@ -83,6 +95,7 @@ fn output(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcom
 
 /// Reads the capture, whatever its name, and explains its flows.
 fn capture(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    output_only(file, args)?;
     if let Some(out) = &args.out {
         return Err(Failure::usage(
             format!(

@@ -436,7 +436,7 @@ fn where_the_time_went_has_a_row_for_each_holder_of_each_flow() {
         let output = folder.pipefill(&["report", "o", "--format", form]).assert().success();
         String::from_utf8(output.get_output().stdout.clone()).unwrap()
     };
-    let mut expected = vec!["path.rtt,flow,direction,limited_by,cause,us,share".to_owned()];
+    let mut expected = vec!["path.rtt,path_rtt_s,flow,direction,limited_by,cause,us,share".to_owned()];
     for cell in json(report("json").as_bytes())["cells"].as_array().unwrap() {
         for flow in cell["flows"].as_array().unwrap() {
             let held = flow["time"].as_array().unwrap();
@@ -446,7 +446,9 @@ fn where_the_time_went_has_a_row_for_each_holder_of_each_flow() {
             expected.extend(held.iter().map(|one| {
                 let [rtt, direction] = [&cell["axes"]["path.rtt"], &flow["direction"]].map(word);
                 let [limit, cause] = [&one["limited_by"], &one["cause"]].map(word);
-                format!("{rtt},{},{direction},{limit},{cause},{},{}", flow["flow"], one["us"], one["share"])
+                let rtt_s = cell["axis_numbers"]["path_rtt_s"].as_f64().unwrap();
+                let held = format!("{limit},{cause},{},{}", one["us"], one["share"]);
+                format!("{rtt},{rtt_s},{},{direction},{held}", flow["flow"])
             }));
         }
     }

@@ -137,6 +137,7 @@ fn what_tc_shows_becomes_a_scenario() {
     let asserted = folder.pipefill(&["plan", "--from-tc", SHOWN]).assert().success();
     let output = asserted.stderr("left out: netem: corrupt 0.1%\n").get_output().clone();
     let scenario = String::from_utf8(output.stdout).unwrap();
+    assert!(scenario.starts_with("#:schema https://"), "{scenario}");
     assert!(
         scenario.contains("rate = \"10mbit\"") && scenario.contains("# Left out: netem: corrupt"),
         "{scenario}"

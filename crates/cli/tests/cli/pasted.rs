@@ -88,6 +88,9 @@ fn what_real_programs_printed_names_the_planted_holder_or_none() {
         ("ss-sndbuf.txt", "sndbuf"),
         ("ss-pacing.txt", "pacing"),
         ("ss-one-rwnd.txt", "rwnd"),
+        ("qlog-loss.json", "cwnd"),
+        ("qlog-window.json", "rwnd"),
+        ("qlog-app.json", "app"),
     ] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pasted").join(name);
         let found = explained(&folder, &[file.to_str().unwrap()]);
@@ -141,6 +144,83 @@ fn what_is_no_output_is_an_error_with_what_to_give_instead() {
     folder.write("iperf3.json", &behind_a_window().to_string());
     let only = folder.pipefill(&["explain", "iperf3.json", "--only", "path.rtt=1ms"]).assert().code(2);
     only.stderr(contains("--only and --blindfold are for records"));
+}
+
+const QDISCS: &str = "\
+qdisc tbf 1: dev eth0 root refcnt 2 rate 42Mbit burst 32Kb lat 25.0ms
+ Sent 195450545 bytes 2252952 pkt (dropped 213, overlimits 65672 requeues 0)
+ backlog 12Kb 8p requeues 0
+";
+const COUNTERS: &str = "\
+#kernel
+TcpExtTCPTimeouts               3                  0.0
+TcpExtTCPMemoryPressures        1                  0.0
+TcpExtListenDrops               0                  0.0
+";
+
+/// The shaper passes 42 Mbit/s, and 40.0 were measured: a window that happens to allow as much may not be what limits.
+#[test]
+fn queues_and_counters_of_the_host_support_a_verdict_or_contradict_it() {
+    let folder = Folder::new();
+    folder.write("iperf3.json", &behind_a_window().to_string());
+    folder.write("qdiscs", QDISCS);
+    folder.write("counters", COUNTERS);
+    let words = ["iperf3.json", "--context", "qdiscs", "--context", "counters"];
+    let found = explained(&folder, &words);
+    let connection = &found["connections"][0];
+    assert_eq!(connection["limited_by"], "rwnd", "the verdict stays");
+    let said: Vec<(&str, &str)> = connection["context"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|remark| (remark["bearing"].as_str().unwrap(), remark["origin"].as_str().unwrap()))
+        .collect();
+    let tbf = "tc -s qdisc: tbf 1: dev eth0";
+    let wanted = [
+        ("contradicts", tbf),
+        ("contradicts", "nstat: TcpExtTCPMemoryPressures"),
+        ("adds", tbf),
+        ("adds", tbf),
+        ("adds", "nstat: TcpExtTCPTimeouts"),
+    ];
+    assert_eq!(said, wanted, "{connection:#}");
+    assert_eq!(found["context"]["qdiscs"][0]["dropped_packets"], 213);
+    insta::assert_snapshot!(printed(&folder, &[&["explain"], &words[..]].concat()));
+    let alone = printed(&folder, &["explain", "iperf3.json"]);
+    assert!(!alone.contains("What the host counts"), "{alone}");
+}
+
+#[test]
+fn a_context_is_for_an_output_and_has_to_be_one() {
+    let folder = Folder::new();
+    folder.write("iperf3.json", &behind_a_window().to_string());
+    folder.write("qdiscs", QDISCS);
+    folder.write("shopping", "bread\n");
+    let refused = |words: &[&str], what: &str| {
+        folder.pipefill(&[&["explain"], words].concat()).assert().code(2).stderr(contains(what));
+    };
+    refused(&["iperf3.json", "--context", "shopping"], "shows neither a queueing discipline nor a counter");
+    refused(&["iperf3.json", "--context", "absent"], "absent");
+    folder.pipefill(&["explain", "iperf3.json", "--out", "kept"]).assert().code(0);
+    refused(&["kept", "--context", "qdiscs"], "--context is for one");
+}
+
+/// The window's size is in the sentence, its remedy in QUIC's words, and no sysctl anywhere.
+#[test]
+fn advice_for_quic_names_the_library_s_settings() {
+    let folder = Folder::new();
+    let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pasted").join(name);
+    let found = explained(&folder, &[file("qlog-window.json").to_str().unwrap()]);
+    let connection = &found["connections"][0];
+    let advice = connection["advice"].to_string();
+    assert!(advice.contains("initial_max_data"), "{connection:#}");
+    assert_eq!(found["read_from"]["gaps"], json!(["unsent"]));
+    for name in ["qlog-window.json", "qlog-loss.json", "qlog-app.json"] {
+        let shown = printed(&folder, &["explain", file(name).to_str().unwrap()]);
+        for word in ["sysctl", "tcp_rmem", "SO_RCVBUF", "TCP_NODELAY"] {
+            assert!(!shown.contains(word), "{name}: {word}: {shown}");
+        }
+    }
 }
 
 /// 100 MB of JSON, a million nested lists, and a million bytes that are none.

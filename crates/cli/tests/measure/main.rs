@@ -15,6 +15,7 @@ mod lab;
 mod parity;
 mod pasted;
 mod programs;
+mod quic;
 mod quotas;
 mod remedies;
 mod trace;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         ("parity", parity::tests()),
         ("pasted", pasted::tests()),
         ("programs", programs::tests()),
+        ("quic", quic::tests()),
         ("quotas", quotas::tests()),
         ("remedies", remedies::tests()),
         ("watch", watch::tests()),

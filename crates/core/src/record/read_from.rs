@@ -49,4 +49,6 @@ pub enum Gap {
     Bytes,
     /// Where datagrams were lost.
     Drops,
+    /// What was written and not sent yet.
+    Unsent,
 }

@@ -76,7 +76,8 @@ pub struct Observed {
     /// The same of the peer's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_quota: Option<CpuQuota>,
-    /// Version of QUIC in the long headers of its first datagrams (RFC 8999); absent where they show none.
+    /// Version of QUIC in the long headers of its first datagrams (RFC 8999); absent where they show none. Of a qlog the version that was agreed on, empty
+    /// where it does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quic: Option<String>,
     /// Whose output its samples were read from; absent where pipefill itself read the socket or the packets.

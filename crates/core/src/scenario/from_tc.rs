@@ -3,6 +3,8 @@
 //! What a scenario has no key for is named, never dropped in silence. Oracle: iproute2's `tc/q_netem.c`, `q_tbf.c`, `q_htb.c`, `q_fq_codel.c`
 //! and `print_size()`, `print_rate()`, `print_time()` in `lib/utils.c` and `tc/tc_util.c`.
 
+use super::SCHEMA_URL;
+use crate::parse::tc::{rate, size};
 use crate::parse::{self, duration_text};
 use crate::problem::Problem;
 use crate::units::{Bytes, Rate};
@@ -297,7 +299,9 @@ impl TcPath {
     }
 
     fn scenario(self) -> TcScenario {
-        let mut text = "# What leaves the interface of `tc qdisc show` is the forward direction here.\nname = \"from-tc\"\n\n[path]\n".to_owned();
+        let mut text = format!(
+            "#:schema {SCHEMA_URL}\n# What leaves the interface of `tc qdisc show` is the forward direction here.\nname = \"from-tc\"\n\n[path]\n"
+        );
         let has = |key: &str| self.keys.iter().any(|(name, ..)| *name == key);
         let queue_needs_rate = !has("rate");
         for (key, value, comment) in &self.keys {
@@ -325,30 +329,6 @@ fn quoted(text: &str) -> String {
 
 fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// `10Mbit`, `512Kbit`, `1500bit`; `1Mibit` with `-iec`.
-fn rate(text: &str) -> Option<Rate> {
-    let lower = text.to_ascii_lowercase();
-    parse::rate(&lower).ok().or_else(|| {
-        let at = lower.find(|c: char| c.is_ascii_alphabetic())?;
-        let shift = ["kibit", "mibit", "gibit", "tibit"].iter().position(|unit| *unit == &lower[at..])? + 1;
-        let number: u64 = lower[..at].parse().ok()?;
-        Some(Rate::from_bps(number.checked_mul(1024_u64.checked_pow(u32::try_from(shift).ok()?)?)?))
-    })
-}
-
-/// `1600b`, `32Kb`, `4Mb`: tc's kilo of bytes is 1024.
-pub(super) fn size(text: &str) -> Option<Bytes> {
-    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let unit = match &text[at..] {
-        "" | "b" => "B",
-        "k" | "K" | "Kb" => "KiB",
-        "m" | "M" | "Mb" => "MiB",
-        "g" | "G" | "Gb" => "GiB",
-        _ => return None,
-    };
-    parse::bytes(&format!("{}{unit}", &text[..at])).ok()
 }
 
 /// `50ms`, `50.0ms`, `100us`, `1s`.

@@ -1,9 +1,9 @@
 //! Words of tc where a scenario has others: what to write instead, with the value translated.
 
 use super::bounds::BURST;
-use super::from_tc::{size, tbf_limit};
+use super::from_tc::tbf_limit;
 use super::toml::{Entry, scalar};
-use crate::parse;
+use crate::parse::{self, tc::size};
 use toml_edit::TableLike;
 
 /// What to write in place of a key that tc has and `[path]` has not; `table` has the other keys. `None` where tc has none of this name.

@@ -1,15 +1,16 @@
 //! The output of another program explained, connection by connection, and what it does not show.
 
+use super::context::ExplainedRemark;
 use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
 use crate::prose::filled;
 use crate::quantity::{self, counted};
 use crate::table::Style;
 use crate::words::UNKNOWN;
-use pipefill_analysis::findings::connections::{ConnectionFinding, PastedConnection, PastedOutput};
+use pipefill_analysis::findings::connections::{Bearing, ConnectionFinding, PastedConnection, PastedOutput};
 use pipefill_analysis::findings::experiment::SCHEMA;
 use pipefill_analysis::judge::{Confidence, Figures, Span, Witness};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{Gap, ReadFrom};
+use pipefill_core::record::{Gap, HostContext, ReadFrom};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,6 +28,8 @@ pub struct ExplainedOutput<'a> {
     pub missing: Vec<&'static str>,
     /// Connections that were too many to judge.
     pub left_out: usize,
+    /// What `--context` gave of the host; empty without it.
+    pub context: &'a HostContext,
     /// One entry for each connection, or flow of datagrams.
     pub connections: Vec<ExplainedConnection<'a>>,
 }
@@ -45,6 +48,8 @@ pub struct ExplainedConnection<'a> {
     pub witnesses: Option<&'a [Witness]>,
     /// How sure the verdict is; null where the limit is unknown.
     pub confidence: Option<Confidence>,
+    /// What the host counts beside it, contradictions first.
+    pub context: Vec<ExplainedRemark>,
 }
 
 impl<'a> ExplainedOutput<'a> {
@@ -55,6 +60,7 @@ impl<'a> ExplainedOutput<'a> {
             read_from: &found.read_from,
             missing: found.read_from.gaps.iter().map(|&gap| remedy(gap)).collect(),
             left_out: found.left_out,
+            context: &found.context,
             connections: found.connections.iter().map(ExplainedConnection::of).collect(),
         }
     }
@@ -69,6 +75,7 @@ impl<'a> ExplainedConnection<'a> {
             figures: diagnosis.map(|diagnosis| &diagnosis.figures),
             witnesses: diagnosis.map(|diagnosis| diagnosis.witnesses.as_slice()),
             confidence: diagnosis.and_then(evidence::confidence_of),
+            context: connection.context.iter().map(ExplainedRemark::of).collect(),
         }
     }
 }
@@ -88,6 +95,7 @@ pub fn output(found: &PastedOutput, name: &str, style: Style) -> String {
     let rest = rest.into_iter().filter(|&(count, _)| count > 0);
     let rest: Vec<String> = rest.map(|(count, what)| counted(count as u64, what)).collect();
     parts.extend((!rest.is_empty()).then(|| format!("{}.", rest.join("; "))));
+    parts.extend(also_counted(found, width));
     let mut missing = Vec::new();
     if found.read_from.flight_estimated {
         missing.push(filled(ESTIMATED, "", "", width.saturating_sub(4)));
@@ -99,6 +107,23 @@ pub fn output(found: &PastedOutput, name: &str, style: Style) -> String {
         parts.push(section("What this output does not show", &missing)[1..].join("\n"));
     }
     parts.join("\n\n") + "\n"
+}
+
+/// What the host counts that is neither for nor against a verdict, once for all connections.
+fn also_counted(found: &PastedOutput, width: u16) -> Option<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let remarks = found.connections.iter().flat_map(|connection| &connection.context);
+    for remark in remarks.filter(|remark| remark.bearing == Bearing::Adds) {
+        let line = filled(&ExplainedRemark::of(remark).line(), "", "", width.saturating_sub(4));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let is_given = !found.context.qdiscs.is_empty() || !found.context.counters.is_empty();
+    if is_given && found.connections.iter().all(|connection| connection.context.is_empty()) {
+        lines.push("Nothing that bears on a verdict: no drops, no marks, nothing that waits, and no counter above 0.".to_owned());
+    }
+    (!lines.is_empty()).then(|| section("What the host counts beside", &lines)[1..].join("\n"))
 }
 
 /// How the flight is known where the program does not print it.
@@ -135,6 +160,9 @@ const fn remedy(gap: Gap) -> &'static str {
             "The times of the readings: they are taken from the sockets' own counters. Print date +%s.%N before each."
         }
         Gap::Bytes => "What was acknowledged: ss -tin of iproute2 4.1 or newer shows it as bytes_acked.",
+        Gap::Unsent => {
+            "What waits to be sent: a qlog has no event for it. Where both windows have room for a round trip, the program offers no more."
+        }
         Gap::Drops => {
             "Where datagrams were lost: tc -s qdisc on the path and nstat -az UdpRcvbufErrors on the receiver show drops."
         }
@@ -149,7 +177,9 @@ fn explained(connection: &PastedConnection, style: Style) -> String {
     let protocol = if finding.protocol == Protocol::Udp { "UDP " } else { "" };
     let ends = match (finding.local.is_empty(), finding.remote.is_empty()) {
         (true, true) => "connection".to_owned(),
-        _ => format!("{} {arrow} {}", finding.local, finding.remote),
+        (true, false) => format!("{arrow} {}", finding.remote),
+        (false, true) => finding.local.clone(),
+        (false, false) => format!("{} {arrow} {}", finding.local, finding.remote),
     };
     let mut lines = vec![bold(&format!("{protocol}{ends}: {rate}"), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
@@ -170,6 +200,11 @@ fn explained(connection: &PastedConnection, style: Style) -> String {
         lines.extend(section("Evidence", &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
+    let remarks = connection.context.iter().filter(|remark| remark.bearing != Bearing::Adds);
+    let remarks: Vec<String> = remarks
+        .map(|remark| filled(&ExplainedRemark::of(remark).line(), "", "", width.saturating_sub(4)))
+        .collect();
+    lines.extend(section("What the host counts", &remarks));
     let wanted = finding.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
     lines.extend(section("Advice", &advice(wanted, width)));
     lines.join("\n")

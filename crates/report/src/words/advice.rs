@@ -1,6 +1,7 @@
 //! Advice in words: the change, why, and lines to paste.
 
 mod any_stack;
+mod quic;
 
 use crate::quantity::{Kind, bytes, counted, duration, rate, whole_ms};
 use pipefill_analysis::findings::finding::Advice;
@@ -18,6 +19,7 @@ pub(super) fn complete(advice: &mut Advice) {
         .map(|change| {
             match stack(change) {
                 HostStack::Other => any_stack::in_words(change, host(change.end(), hosts)),
+                HostStack::Quic => quic::in_words(change, host(change.end(), hosts)),
                 HostStack::Linux | HostStack::Unknown => None,
             }
             .unwrap_or_else(|| in_words(change, hosts))
@@ -25,13 +27,21 @@ pub(super) fn complete(advice: &mut Advice) {
         .collect();
     advice.change = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
     advice.why = why(reason);
-    if let Some(first) = changes.first().filter(|first| stack(first) == HostStack::Other) {
-        if let Reason::BufferHasUnknownOwner { bytes: size } = reason {
+    if let Some(first) = changes.first() {
+        let name = match stack(first) {
+            HostStack::Other => any_stack::name(&first.setting),
+            HostStack::Quic => quic::name(&first.setting),
+            HostStack::Linux | HostStack::Unknown => None,
+        };
+        advice.setting = name.map(str::to_owned).or(advice.setting.take());
+        if let (HostStack::Other | HostStack::Quic, Reason::BufferHasUnknownOwner { bytes: size }) =
+            (stack(first), reason)
+        {
             advice.why = any_stack::unknown_owner(size);
         }
-        advice.setting = any_stack::name(&first.setting).map(str::to_owned).or(advice.setting.take());
     }
-    let known = changes.iter().filter(|change| stack(change) != HostStack::Other);
+    let known =
+        changes.iter().filter(|change| matches!(stack(change), HostStack::Linux | HostStack::Unknown));
     advice.commands = known
         .filter_map(|change| {
             let line = command(change, hosts)?;

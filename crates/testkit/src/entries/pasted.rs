@@ -1,7 +1,8 @@
 //! What anybody may paste: fed to the readers of other programs' output by the fuzz target and by an ordinary test (`crates/pasted/tests/hostile.rs`).
 //! Any bytes are connections with bounded samples in order of time, or an error; never a panic.
 
-use pipefill_pasted::{CONNECTIONS_MAX, Output, SAMPLES_MAX, read};
+use pipefill_core::record::HostContext;
+use pipefill_pasted::{CONNECTIONS_MAX, COUNTERS_MAX, Output, QDISCS_MAX, SAMPLES_MAX, read, read_context};
 
 /// Any bytes. What was read keeps its bounds.
 pub fn output(bytes: &[u8]) -> Option<Output> {
@@ -19,4 +20,11 @@ pub fn output(bytes: &[u8]) -> Option<Output> {
         assert!(flow.lost <= flow.sent && flow.sent > 0 && flow.span_us > 0);
     }
     Some(output)
+}
+
+/// Any bytes beside an output. What was read keeps its bounds.
+pub fn context(bytes: &[u8]) -> Option<HostContext> {
+    let context = read_context(bytes, "file").ok()?;
+    assert!(context.qdiscs.len() <= QDISCS_MAX && context.counters.len() <= COUNTERS_MAX);
+    Some(context)
 }

@@ -14,6 +14,7 @@ use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
+use pipefill_core::scenario::axis_number;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A record whose cell the plan does not have.
@@ -126,6 +127,7 @@ fn cell_result(plan: &Plan, index: usize, backend: Option<&str>, runs: Vec<RunMe
         index,
         id: cell.id.clone(),
         axes: cell.axes.iter().cloned().collect(),
+        axis_numbers: cell.axes.iter().filter_map(|(path, value)| axis_number(path, value)).collect(),
         backend: backend.map(str::to_owned),
         runs: runs.len(),
         valid: valid.len(),
