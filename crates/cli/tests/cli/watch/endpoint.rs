@@ -2,11 +2,12 @@
 
 use super::{Work, connect, json, listen};
 use crate::pipefill::Folder;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use predicates::str::contains;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Child;
 use std::thread::sleep;
@@ -22,12 +23,7 @@ struct Served {
 
 impl Served {
     fn start(words: &[&str]) -> Self {
-        let listen = ["watch", "--listen", "127.0.0.1:0", "--interval", "200ms"];
-        let mut child = Folder::new().start(&[&listen, words].concat());
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let at = line.strip_prefix("metrics at http://").and_then(|rest| rest.split('/').next());
-        let at = at.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
+        let (child, at) = Folder::new().serve_metrics(&[&["--interval", "200ms"], words].concat());
         Self { child, at }
     }
 
@@ -172,6 +168,8 @@ fn findings_and_health_are_there_and_other_paths_and_methods_are_refused() {
 /// Idle connections, requests that never end, requests that are too large and no requests at all: whoever scrapes is answered, and looks go on.
 #[test]
 fn hostile_clients_stop_neither_scrapes_nor_looks() {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
     let (listener, filter) = listen();
     let (_ours, _theirs) = connect(&listener);
     let served = Served::start(&[&filter]);
@@ -179,7 +177,7 @@ fn hostile_clients_stop_neither_scrapes_nor_looks() {
     let before = served.text_when(|text| looks(text) >= 2.0);
     let mut open: Vec<TcpStream> = Vec::new();
     for at in 0..1_000 {
-        let Ok(mut stream) = TcpStream::connect(served.at) else { continue };
+        let mut stream = TcpStream::connect(served.at).unwrap();
         let started: &[u8] = [b"GET /metrics HTTP/1.1\r\nX: ".as_slice(), b"", b"\0\xff\r\n\r\n"][at % 3];
         let _cut = stream.write_all(started);
         open.push(stream);

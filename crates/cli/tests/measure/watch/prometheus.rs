@@ -4,7 +4,7 @@ use super::{CLIENT, SERVER, Stage};
 use crate::measuring::namespace::{end, installed, root_folder, until};
 use crate::measuring::{Folder, Outcome, Test, slow_test};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -88,20 +88,13 @@ impl Prometheus {
     }
 }
 
-/// `watch --listen` in the own namespace, of the sockets of `netns`: where it listens.
-fn watch(folder: &Folder, netns: &str) -> (Running, String) {
-    let mut child = folder.start(&["watch", "--listen", "127.0.0.1:0", "--netns", netns]);
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let at = line.strip_prefix("metrics at http://").and_then(|rest| rest.split('/').next());
-    (Running(child), at.unwrap_or_else(|| panic!("{line}")).to_owned())
-}
-
 fn scrape() -> Outcome {
     let folder = root_folder(&["iperf3", "prometheus", "promtool", "curl"])?;
     let stage = Stage::new(&["iperf3", "-s"], 5201);
-    let (_watching, at) = watch(&folder, &stage.client.file());
-    let prometheus = Prometheus::start(&folder, &at);
+    // It listens in the own namespace.
+    let (watching, at) = folder.serve_metrics(&["--netns", &stage.client.file()]);
+    let _watching = Running(watching);
+    let prometheus = Prometheus::start(&folder, &at.to_string());
     let _client = Running(stage.begin(&["iperf3", "-c", SERVER, "-B", CLIENT, "-t", "60", "-b", "20M"]));
     let seconds = |labels: &str| {
         let query = format!("sum(pipefill_limited_seconds_total{{process=\"iperf3\"{labels}}})");
