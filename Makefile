@@ -45,7 +45,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and the notebook in full, and what is killed at many instants: more than an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace sshd podman slurm || true # the tests of what is missing say that they are skipped
-	@scripts/need.sh nginx redis rsync nghttp samba mariadb socat chromium curl || true # likewise
+	@scripts/need.sh nginx redis rsync nghttp samba mariadb socat chromium curl prometheus systemd-analyze || true # likewise
 	@status=0; export PIPEFILL_REQUIRE_ALL=1 PIPEFILL_QUIET=1; \
 	scripts/test.sh rustdoc unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \

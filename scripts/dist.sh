@@ -52,6 +52,7 @@ make_archive() {
     local name=pipefill-$VERSION-$MACHINE-linux root
     root=$(mktemp -d)
     furnish "$root/$name" bin man completions/bash completions/zsh completions/fish licences
+    cp -R -- packaging "$root/$name/packaging"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$root" -c "$name" |
         gzip -9n >"$PACKAGES/$name.tar.gz"
     rm -rf -- "$root"
@@ -65,6 +66,7 @@ make_deb() {
     documents=$root/usr/share/doc/pipefill
     furnish "$root/usr" bin share/man/man1 share/bash-completion/completions share/zsh/vendor-completions \
         share/fish/vendor_completions.d share/doc/pipefill
+    cp -R -- packaging "$documents/examples"
     cat -- "$documents/LICENSE-MIT" "$documents/LICENSE-APACHE" >"$documents/copyright"
     rm -- "$documents"/LICENSE-*
     for page in "$root"/usr/share/man/man1/*; do

@@ -28,6 +28,8 @@ main() {
             curl) has curl || install curl curl ;;
             tshark) has tshark || install tshark tshark ;;
             tcptrace) has tcptrace || install tcptrace tcptrace ;;
+            prometheus) { has prometheus && has promtool; } || RUNLEVEL=1 install prometheus prometheus ;; # its service is not started
+            systemd-analyze) has systemd-analyze || install systemd-analyze systemd ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             debootstrap) has debootstrap || [ -x /usr/sbin/debootstrap ] || install debootstrap debootstrap ;;
             slurm) { has sbatch && [ -x /usr/sbin/munged ]; } || install Slurm slurm-wlm munge ;;

@@ -7,6 +7,7 @@
 //!  ├────► runs ────► report, store
 //!  ├────► hosts ───► runs, remote, lab
 //!  ├────► observe ─► runs, lab, capture, pasted
+//!  ├────► endpoint ► observe, report
 //!  └────► sim, lab
 //! ```
 //!
@@ -53,6 +54,7 @@ const MAY_DEPEND_ON: &[Row] = &[
             "pipefill-core",
         ],
     ),
+    ("pipefill-endpoint", &["pipefill-observe", "pipefill-report", "pipefill-analysis", "pipefill-core"]),
     (
         TESTKIT,
         &[
@@ -71,6 +73,7 @@ const MAY_DEPEND_ON: &[Row] = &[
             "pipefill-runs",
             "pipefill-hosts",
             "pipefill-observe",
+            "pipefill-endpoint",
             "pipefill-report",
             "pipefill-analysis",
             "pipefill-store",

@@ -61,7 +61,8 @@ const IMPURE: [&[&str]; 40] = [
 ];
 
 /// Crates that do what the program does, and leave to it how it is asked for and shown.
-const SILENT: [&str; 3] = ["crates/runs/src/", "crates/hosts/src/", "crates/observe/src/"];
+const SILENT: [&str; 4] =
+    ["crates/runs/src/", "crates/hosts/src/", "crates/observe/src/", "crates/endpoint/src/"];
 
 /// Parts of paths that lead to whoever sits before the program.
 const LOUD: [&[&str]; 12] = [

@@ -30,6 +30,8 @@ use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
 use pipefill_core::plan::{Selection, Shard};
 use pipefill_core::units::{Bytes, Rate, Ratio};
+use pipefill_endpoint::ListenAddress;
+use pipefill_observe::GroupBy;
 use pipefill_runs::Options;
 pub(crate) use shape::ShapeArgs;
 use std::path::PathBuf;
@@ -398,6 +400,15 @@ pub(crate) struct WatchArgs {
     /// Print a line of JSON for every look: connections that carried something in the last three seconds or closed since the line before, as they were in the last five
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_stream: bool,
+    /// Serve what is seen at this address, as metrics for Prometheus (/metrics) and as JSON (/connections), without a screen: 127.0.0.1:9466, [::1]:9466, or :9466 for all addresses
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["once", "json", "json_stream"])]
+    pub(crate) listen: Option<ListenAddress>,
+    /// Put connections together in the metrics by these labels: process, cgroup, unit, remote (remote/16: prefixes of the peers' addresses of 16 bits; remote/16/32: and of 32 for IPv6)
+    #[arg(long, value_name = "KEY,KEY", requires = "listen", conflicts_with_all = ["once", "json", "json_stream"], default_value = "process,remote")]
+    pub(crate) group_by: GroupBy,
+    /// Groups in the metrics at most; connections beyond them are counted together as other
+    #[arg(long, value_name = "N", requires = "listen", conflicts_with_all = ["once", "json", "json_stream"], default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub(crate) groups: u16,
 }
 
 #[derive(Debug, clap::Args)]

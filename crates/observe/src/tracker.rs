@@ -26,6 +26,8 @@ const CLOSED_MAX: usize = 1_000;
 const BUSY_US: u64 = 3_000_000;
 /// One that has carried nothing for so long is idle, and what it did before is forgotten.
 const IDLE_US: u64 = 60_000_000;
+/// The time of a busy connection is judged so much later than it is sampled.
+const HELD_BACK_US: u64 = 1_000_000;
 /// `tcpi_unacked`, `tcpi_bytes_acked` with `tcpi_bytes_received`, `tcpi_notsent_bytes`.
 const UNACKED: Range<usize> = 24..28;
 const BYTES: Range<usize> = 120..136;
@@ -56,6 +58,32 @@ pub(crate) struct Tracked {
     changed_us: u64,
     /// When it was seen last.
     seen_us: u64,
+    /// What the figures of its group have of it, where there are such.
+    pub(crate) metered: Option<Metered>,
+}
+
+/// What the figures of a group have of a connection: its counters, and its time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Metered {
+    pub(crate) bytes_acked: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) retransmits: u32,
+    /// Its time up to here is counted.
+    pub(crate) until_us: u64,
+    /// Whether it was counted as one without a group of its own.
+    pub(crate) is_folded: bool,
+}
+
+impl Metered {
+    /// The counters of `info`.
+    pub(crate) fn of(info: &TcpInfo) -> Self {
+        Self {
+            bytes_acked: info.bytes_acked.unwrap_or(0),
+            bytes_received: info.bytes_received.unwrap_or(0),
+            retransmits: info.retransmits,
+            ..Self::default()
+        }
+    }
 }
 
 /// What happened to connections that are gone.
@@ -122,6 +150,7 @@ impl Tracker {
                 counters: counters(seen.info),
                 changed_us: t_us,
                 seen_us: t_us,
+                metered: None,
             };
             self.appeared += 1;
             self.connections.insert(seen.cookie, one);
@@ -201,6 +230,11 @@ impl Tracker {
     /// Those that were busy at the end of the last look at all.
     pub(crate) fn busy(&self) -> impl Iterator<Item = (u64, &Tracked)> {
         self.busy.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
+    }
+
+    /// Every connection, to note what was counted of it.
+    pub(crate) fn connections_mut(&mut self) -> impl Iterator<Item = (u64, &mut Tracked)> {
+        self.connections.iter_mut().map(|(&cookie, one)| (cookie, one))
     }
 
     /// How many of them were busy then.
@@ -300,6 +334,17 @@ impl Tracked {
         }
     }
 
+    /// Up to when its time can be counted while it goes on: of the last second nobody knows yet what came of it.
+    pub(crate) fn countable_until_us(&self) -> u64 {
+        let last_us = self.samples.back().map_or(0, |last| last.t_us);
+        self.active_until_us().min(last_us.saturating_sub(HELD_BACK_US))
+    }
+
+    /// Up to when it did something, or had something to do.
+    pub(crate) fn active_until_us(&self) -> u64 {
+        self.samples.back().filter(|last| has_work(last)).map_or(self.changed_us, |last| last.t_us)
+    }
+
     /// Whether each look asks for it.
     fn is_asked_for(&self) -> bool {
         self.is_busy || self.samples.len() > 1 || self.inode == 0
@@ -346,6 +391,15 @@ fn is_under_way(seen: &Seen<'_>) -> bool {
     // A little that nobody reads stops no sender: half a buffer does.
     let is_unread = seen.memory.is_some_and(|memory| memory.rmem_alloc > memory.rcvbuf / 2);
     !is_still(UNACKED) || !is_still(NOTSENT) || is_unread
+}
+
+/// The same of a sample.
+fn has_work(sample: &TcpSample) -> bool {
+    let TcpInfo { unacked_bytes, notsent_bytes, .. } = sample.info;
+    let unread = sample.rmem_alloc_bytes.zip(sample.rcvbuf_bytes);
+    unacked_bytes > 0
+        || notsent_bytes.is_some_and(|bytes| bytes > 0)
+        || unread.is_some_and(|(unread, most)| unread > most / 2)
 }
 
 /// Bytes never become fewer: it is another socket, or a kernel that does not count them any more. What was before tells nothing then.

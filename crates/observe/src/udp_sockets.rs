@@ -26,6 +26,8 @@ struct Followed {
     looks: u64,
     unread_looks: u64,
     report: UdpSocketReport,
+    /// Of its drops, those that were asked for with [`UdpSockets::new_drops`].
+    counted_drops: u64,
     is_there: bool,
 }
 
@@ -84,6 +86,15 @@ impl UdpSockets {
         shown.map(finding).collect()
     }
 
+    /// The sockets that dropped datagrams since this was asked before, and how many.
+    pub(crate) fn new_drops(&mut self) -> impl Iterator<Item = (&UdpSocket, u64)> {
+        self.all.values_mut().filter_map(|followed| {
+            let drops = followed.report.socket_drops;
+            let new = drops - std::mem::replace(&mut followed.counted_drops, drops);
+            (new > 0).then_some((&followed.socket, new))
+        })
+    }
+
     /// How many have shown nothing.
     pub(crate) fn quiet(&self) -> u64 {
         self.all.values().filter(|followed| !followed.has_shown_something()).count() as u64
@@ -103,6 +114,7 @@ impl Followed {
             looks: 0,
             unread_looks: 0,
             report: UdpSocketReport::default(),
+            counted_drops: 0,
             is_there: true,
         }
     }

@@ -4,6 +4,8 @@ use crate::cpu_tracks::{CpuOfProcess, CpuTracks};
 use crate::datagrams::no_udp_diag;
 use crate::exact::ExactStates;
 use crate::filter::Filter;
+use crate::group_by::GroupBy;
+use crate::meter::{Meter, Metrics};
 use crate::processes::{Processes, inodes_of};
 use crate::short_list::ShortList;
 use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
@@ -27,7 +29,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Looks at busy connections divide the time between two looks at all of them into so many parts, where few are busy …
 const PARTS_MAX: u32 = 10;
@@ -113,6 +115,8 @@ pub struct Watcher {
     /// How often the busy ones are looked at, where that does not follow from how many there are.
     pace: Option<Duration>,
     is_single_reading: bool,
+    /// Absent where nobody asks for figures of groups.
+    meter: Option<Meter>,
 }
 
 impl Watcher {
@@ -163,7 +167,23 @@ impl Watcher {
             peers: HashMap::new(),
             pace: None,
             is_single_reading: false,
+            meter: None,
         })
+    }
+
+    /// Adds up figures of groups of connections from the next look on; of at most `groups_max` groups, and of all others together.
+    #[must_use]
+    pub fn with_groups(mut self, by: GroupBy, groups_max: usize) -> Self {
+        self.meter = Some(Meter::new(by, groups_max));
+        self
+    }
+
+    /// What was added up so far; `None` without [`Self::with_groups`].
+    pub fn metrics(&self) -> Option<Metrics> {
+        let meter = self.meter.as_ref()?;
+        let followed = self.tracker.count();
+        let idle = followed - self.tracker.busy_count();
+        Some(meter.metrics(self.with_counts(idle, Vec::new()), followed as u64))
     }
 
     /// Looks at all sockets once an interval until `until`, and at the busy ones in between; `each` is called after each look at all of them,
@@ -260,7 +280,11 @@ impl Watcher {
         let wants_tcp = self.what.filter.wants_tcp();
         let dump = if wants_tcp { self.dump(own.as_ref())? } else { Dump::default() };
         self.look_at_udp(own.as_ref())?;
-        let Self { tracker, processes, closed, exact, .. } = self;
+        let is_first = self.looks == 0;
+        let Self { tracker, processes, closed, exact, meter, .. } = self;
+        if let Some(meter) = meter {
+            meter.begin(micros(now.duration_since(self.began)), SystemTime::now());
+        }
         if let Some(unseen) = &mut self.unseen {
             unseen.note(opened, tracker.appeared);
         }
@@ -272,13 +296,19 @@ impl Watcher {
             if let Some(exact) = exact {
                 exact.forget(cookie);
             }
-            one.process = processes.of(one.inode).cloned();
+            let process = processes.of(one.inode).cloned();
             processes.forget(one.inode);
+            if let Some(meter) = meter {
+                meter.count(cookie, &mut one, process.as_deref(), is_first);
+                meter.leave(cookie, &one);
+            }
+            one.process = process;
             closed.push(one);
         });
         // Once a connection has closed, nothing tells whose it was.
         let all = tracker.connections().map(|(_, one)| one.inode);
-        processes.find(tracker.busy().map(|(_, one)| one.inode), all);
+        let new = tracker.connections().filter(|(_, one)| meter.is_some() && one.metered.is_none());
+        processes.find(tracker.busy().chain(new).map(|(_, one)| one.inode), all);
         self.read_processes();
         let Self { tracker, exact, .. } = self;
         if let Some(exact) = exact {
@@ -289,8 +319,59 @@ impl Watcher {
         if self.looks == 0 {
             self.first_us = self.last_us;
         }
+        if let Some(mut meter) = self.meter.take() {
+            self.add_to(&mut meter);
+            self.meter = Some(meter);
+        }
         self.looks += 1;
         Ok(())
+    }
+
+    /// Adds what the last look has shown to the figures of groups.
+    fn add_to(&mut self, meter: &mut Meter) {
+        let is_first = self.looks == 0;
+        let Self { tracker, processes, udp, .. } = self;
+        let mut due: Vec<(u64, u64)> = Vec::new();
+        for (cookie, tracked) in tracker.connections_mut() {
+            let process = processes.of(tracked.inode).map(Rc::as_ref);
+            meter.count(cookie, tracked, process, is_first);
+            if tracked.is_busy {
+                meter.count_busy(tracked, process);
+            }
+            let until_us = tracked.metered.map_or(u64::MAX, |metered| metered.until_us);
+            if until_us < tracked.countable_until_us() {
+                due.push((until_us, cookie));
+            }
+        }
+        for (socket, drops) in udp.iter_mut().flat_map(UdpSockets::new_drops) {
+            meter.count_udp_drops(processes.of(socket.inode).map(Rc::as_ref), socket.remote, drops);
+        }
+        let most = Meter::judged_max(self.what.every);
+        let closed = usize::try_from(self.closed.pushed - meter.closed).unwrap_or(usize::MAX);
+        meter.closed = self.closed.pushed;
+        for (at, tracked) in self.closed.newest().take(closed).enumerate() {
+            // Those that are there are judged in a later look, these are not.
+            let finding = (at < most / 2).then(|| self.finding_since(tracked));
+            meter.hold(tracked, self.process_of(tracked), finding, tracked.active_until_us());
+        }
+        due.sort_unstable();
+        for (_, cookie) in due.into_iter().take(most - closed.min(most / 2)) {
+            let Some(tracked) = self.tracker.get(cookie) else { continue };
+            let to_us = tracked.countable_until_us();
+            if tracked.samples.len() >= 2 {
+                meter.hold(tracked, self.process_of(tracked), Some(self.finding_since(tracked)), to_us);
+            }
+            if let Some(metered) = self.tracker.get_mut(cookie).and_then(|tracked| tracked.metered.as_mut()) {
+                metered.until_us = to_us;
+            }
+        }
+    }
+
+    /// Of the time that the figures of groups do not have, and a little before.
+    fn finding_since(&self, tracked: &Tracked) -> ConnectionFinding {
+        let last_us = tracked.samples.back().map_or(0, |last| last.t_us);
+        let until_us = tracked.metered.map_or(last_us, |metered| metered.until_us);
+        self.finding_of(tracked, LATELY_US.max(last_us.saturating_sub(until_us) + CPU_BEFORE_US))
     }
 
     /// Reads what the processes of the busy connections have used.

@@ -125,7 +125,9 @@ EXAMPLES:
   pipefill watch dst 10.0.0.0/8 and dport = :443
   pipefill watch --once --json                    one to three seconds
   pipefill watch --for 10s --out slow --pid 4711  records, then: pipefill explain slow
-  pipefill watch --netns blue --once state established";
+  pipefill watch --netns blue --once state established
+  pipefill watch --listen 127.0.0.1:9466          for Prometheus; curl http://127.0.0.1:9466/metrics
+  pipefill watch --listen :9466 --group-by unit,remote/16";
 
 pub(super) const PCAP_EXAMPLES: &str = "\
 EXAMPLES:

@@ -1,5 +1,7 @@
 //! `pipefill watch` on sockets of this test over loopback, without any privilege: what it says of them, and that none of them makes it fail.
 
+mod endpoint;
+
 use crate::pipefill::Folder;
 use nix::sys::socket::{setsockopt, sockopt};
 use predicates::prelude::*;

@@ -3,6 +3,7 @@
 //! The namespaces have no names; each lives as long as a process whose standard input this test holds, however the test ends.
 
 mod once;
+mod prometheus;
 
 use crate::measuring::namespace::{Namespace, end, root_folder as folder, until};
 use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, slow_test, test};
@@ -29,6 +30,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("what_a_slow_reader_gets_is_seen_from_both_ends", what_a_slow_reader_gets),
     ];
     tests.extend(once::tests());
+    tests.extend(prometheus::tests());
     tests
 }
 

@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -53,6 +55,15 @@ impl Folder {
     pub fn start(&self, words: &[&str]) -> Child {
         let mut command = self.std_command(words);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// `watch --listen` with `words`, once it listens, and where.
+    pub fn serve_metrics(&self, words: &[&str]) -> (Child, SocketAddr) {
+        let mut child = self.start(&[&["watch", "--listen", "127.0.0.1:0"], words].concat());
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let at = line.strip_prefix("metrics at http://").and_then(|rest| rest.split('/').next());
+        (child, at.and_then(|at| at.parse().ok()).unwrap_or_else(|| panic!("{line}")))
     }
 
     fn std_command(&self, words: &[&str]) -> Command {
