@@ -99,6 +99,16 @@ const TERMS: [(&str, &str, &str); 48] = [
         "How long packets waited in the bottleneck's queue, in the direction of the data, where an AQM manages it: the mean of each interval.",
     ),
     (
+        "probability",
+        "probability",
+        "With which probability PIE, RED or DualPI2 drops or marks a packet; of DualPI2 the base probability, whose square is that of classic packets.",
+    ),
+    (
+        "aqm-marks",
+        "marks, drops",
+        "Packets that the AQM had marked CE, or dropped though there was room, by then.",
+    ),
+    (
         "path-rate",
         "path rate",
         "What headers leave of the bottleneck's rate: rate × MSS / (MSS + 66), with rate_layer = \"wire\" / (MSS + 90).",

@@ -220,7 +220,8 @@ fn windowed(diagnosis: &Diagnosis, measured: &str) -> String {
     let (Some(window), Some(rtt)) = (figures.rwnd_bytes, figures.rtt_mean_us) else {
         return format!("the advertised window was used up; {measured}");
     };
-    let in_flight_before = (window.saturating_mul(8_000_000)).checked_div(diagnosis.held_us()).unwrap_or_default();
+    let in_flight_before =
+        (window.saturating_mul(8_000_000)).checked_div(diagnosis.held_us()).unwrap_or_default();
     let allows = window_product(window, figures)
         .filter(|bps| is_within(figures.acked_bps, bps.saturating_add(in_flight_before)));
     match allows {
