@@ -11,8 +11,9 @@ trap 'rm -rf "$folder"' EXIT
 declare -A shown=(
     [rtt]='tcp-rtt-100ms' [bdp]='burst-burst-16kib' [window]='tcp-rtt-50ms'
     [buffers]='sysctl-rtt-100ms-tcp-rmem-4096-131072-6000000' [loss]='loss-15-loss-unit-segment'
+    [bufferbloat]='load-rtt-20ms-rate-10mbit-aqm-droptail-congestion-control-cubic-tcp-ecn-0'
 )
-for study in rtt bdp window buffers loss; do
+for study in rtt bdp window buffers loss bufferbloat; do
     to="docs/guide/studies/$study"
     "$pipefill" study "$study" --on sim --quiet --out "$folder/$study" > /dev/null
     rm -rf "$to"
