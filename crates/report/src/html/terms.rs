@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 /// Anchor, name, explanation.
-const TERMS: [(&str, &str, &str); 48] = [
+const TERMS: [(&str, &str, &str); 50] = [
     (
         "goodput",
         "goodput",
