@@ -11,13 +11,16 @@ trap 'rm -rf "$folder"' EXIT
 declare -A shown=(
     [rtt]='tcp-rtt-100ms' [bdp]='burst-burst-16kib' [window]='tcp-rtt-50ms'
     [buffers]='sysctl-rtt-100ms-tcp-rmem-4096-131072-6000000' [loss]='loss-15-loss-unit-segment'
+    [bufferbloat]='none'
 )
-for study in rtt bdp window buffers loss; do
+for study in rtt bdp window buffers loss bufferbloat; do
     to="docs/guide/studies/$study"
     "$pipefill" study "$study" --on sim --quiet --out "$folder/$study" > /dev/null
     rm -rf "$to"
     "$pipefill" report "$folder/$study" --format svg -o "$to/pictures" > /dev/null
     find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' -o -name '*-round-trips*' \) -delete
+    # A hundred cells make more pictures than anybody looks at: what is asked about is the round trip.
+    [ "$study" != bufferbloat ] || find "$to/pictures" -name '*.svg' ! -name '*-round-trip-under-load-by-*' -delete
     "$pipefill" report "$folder/$study" --format md -o "$to/report.md"
 done
 "$pipefill" run scenarios/catalogue/loss-cubic.toml --on sim --capture --set run.repeat=1 --out "$folder/capture" --quiet

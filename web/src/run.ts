@@ -2,7 +2,7 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { Chart, axis, tooltip, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
-import { bytes, rate, short, time, wholeStep } from "./format";
+import { bytes, percent, rate, short, time, wholeStep } from "./format";
 import type { Head, Run } from "../build/model";
 import { colour } from "./theme";
 
@@ -29,6 +29,9 @@ const CURVES: Record<string, CurveStyle> = {
   srtt: { name: "smoothed RTT", panel: "RTT", colour: "c2" },
   backlog: { name: "waiting at the bottleneck", panel: "queue", colour: "c5" },
   sojourn: { name: "mean wait in the queue", panel: "sojourn time", colour: "c5" },
+  probability: { name: "drop or mark probability of the AQM", panel: "probability", colour: "c5" },
+  aqm_marks: { name: "marked so far", panel: "marks, drops", colour: "c2" },
+  aqm_drops: { name: "dropped so far", panel: "marks, drops", colour: "c1" },
 };
 /** Panels from above, with the unit of their values. */
 const PANELS: [string, (value: number) => string][] = [
@@ -38,6 +41,8 @@ const PANELS: [string, (value: number) => string][] = [
   ["RTT", (us) => time(us * 1000)],
   ["queue", bytes],
   ["sojourn time", (us) => time(us * 1000)],
+  ["probability", (ppb) => percent(ppb / 1e7)],
+  ["marks, drops", (packets) => String(packets)],
 ];
 const KINDS = ["fast", "after a time-out", "probe", "needless", "kind unknown"];
 const GOODPUT = "goodput";

@@ -81,7 +81,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Application => "application",
         Kind::Aqm => "discipline",
         Kind::Writes => "list of sizes",
-        Kind::Trace => "trace",
+        Kind::Trace | Kind::DelayTrace | Kind::LossTrace => "trace",
         Kind::Profile => "profile",
         Kind::Sysctl => "sysctl's value",
         Kind::Expectation => "comparison",

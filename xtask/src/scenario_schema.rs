@@ -162,9 +162,14 @@ fn forms(kind: Kind) -> Vec<Value> {
         Kind::Application | Kind::Aqm | Kind::Loss => vec![text(), json!({"type": "object"})],
         Kind::Writes => vec![text(), json!({"type": "array", "items": text()})],
         Kind::Sysctl => vec![text(), json!({"type": "integer"})],
-        Kind::Word | Kind::Buffers | Kind::Sizes | Kind::Trace | Kind::Profile | Kind::Expectation => {
-            vec![text()]
-        }
+        Kind::Word
+        | Kind::Buffers
+        | Kind::Sizes
+        | Kind::Trace
+        | Kind::DelayTrace
+        | Kind::LossTrace
+        | Kind::Profile
+        | Kind::Expectation => vec![text()],
     }
 }
 

@@ -9,13 +9,17 @@ mod framing;
 mod hazards;
 mod rate_over_time;
 mod rate_trace;
+mod step_trace;
+mod trace_times;
 
 pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
 pub use aqm::{AqmSpec, CodelSpec, Dualpi2Spec, FqCodelSpec, PieSpec, RedSpec};
 pub use framing::{Cells, Framing};
 pub use hazards::{ChangeSpec, InnerMtuSpec, Phase, Pmtud, PolicerSpec};
 pub use rate_over_time::RateOverTime;
-pub use rate_trace::{BadTrace, RateTrace, TRACE_STEPS_MAX, TraceSteps};
+pub use rate_trace::{RateTrace, TraceSteps};
+pub use step_trace::{StepTrace, ValueSteps};
+pub use trace_times::{BadTrace, TRACE_STEPS_MAX};
 
 use crate::hosts::HostsSpec;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
@@ -255,6 +259,12 @@ pub struct DirectionSpec {
     /// The bottleneck's rate over time, whose mean is the bottleneck's `rate`; `None` = always that rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_trace: Option<RateTrace>,
+    /// The fixed one-way delay over time, nanoseconds, whose shortest is `delay_ns`; `None` = always that delay.
+    #[serde(rename = "delay_trace_ns", default, skip_serializing_if = "Option::is_none")]
+    pub delay_trace: Option<StepTrace<u64>>,
+    /// Independent loss over time, a share of one, in place of `loss`; `None` = always that loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_trace: Option<StepTrace<Ratio>>,
     /// What changes while the traffic runs, in the order of the scenario.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeSpec>,
@@ -281,6 +291,8 @@ impl DirectionSpec {
         inner_mtu: None,
         framing: None,
         rate_trace: None,
+        delay_trace: None,
+        loss_trace: None,
         changes: Vec::new(),
     };
 
@@ -723,6 +735,10 @@ pub enum ExpectMetric {
     IdleRtt,
     /// `loaded_rtt_us_p50` of that flow.
     LoadedRtt,
+    /// `loaded_rtt_us_p95` of that flow.
+    LoadedRttP95,
+    /// `fairness_index`.
+    Fairness,
 }
 
 /// How an expectation compares.

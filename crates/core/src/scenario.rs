@@ -41,7 +41,7 @@ pub use library::{BuiltIn, Library, NamedText};
 pub use profiles::{PROFILES, Profile};
 pub use section::Section;
 pub use table::{KEYS, TOP};
-pub use trace_models::{TRACE_MODELS, TraceModel};
+pub use trace_models::{DELAY_MODELS, LOSS_MODELS, TRACE_MODELS, TraceModel, ValueModel};
 pub use trace_text::TRACE_TEXT_MAX;
 
 use crate::plan::Plan;

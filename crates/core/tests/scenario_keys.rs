@@ -53,8 +53,10 @@ fn ground_without(path: &str) -> Scenario {
     };
     let profile = (path == "path.subscriber").then_some(&"path.profile=lte");
     let ground = GROUND[..GROUND.len() - 1].iter().chain(profile).chain([&flow]);
-    // A trace stands in place of a rate, and a queue is managed where a rate makes one.
-    let replaced = path.replace("rate_trace", "rate");
+    // A trace stands in place of a rate, a round trip or a loss, and a queue is managed where a rate makes one.
+    let replaced = ["rate", "rtt", "loss"]
+        .iter()
+        .fold(path.to_owned(), |path, key| path.replace(&format!("{key}_trace"), key));
     let aqm_of_it = replaced.replace("rate", "aqm");
     let is_ground = |text: &&&str| {
         let is_of = |key: &str| text.starts_with(&format!("{key}="));

@@ -389,8 +389,7 @@ impl<'a> Flow<'a> {
 /// The least time that any packet spends in this direction; zero where jitter or reordering may shorten it.
 fn shortest_delay(spec: &DirectionSpec) -> Duration {
     let may_shorten = spec.jitter.is_some() || spec.reorder.fraction() > 0.0;
-    let shortest = spec.phases().iter().map(|phase| phase.delay).min();
-    if may_shorten { Duration::ZERO } else { shortest.unwrap_or_default() }
+    if may_shorten { Duration::ZERO } else { *spec.delays().start() }
 }
 
 /// Whether this machine has the memory for what the path keeps.
@@ -432,13 +431,12 @@ fn memory(spec: &DirectionSpec, frame: Bytes) -> usize {
     const UNLIMITED: Rate = Rate::from_bps(10_000_000_000);
     const LEAST: u64 = 64 << 20;
     const SLACK: Duration = Duration::from_millis(100);
-    let phases = spec.phases();
-    let delay = phases.iter().map(|phase| phase.delay).max().unwrap_or_default();
+    let delays = spec.delays();
     let rate = spec.rate_over_time().map_or(UNLIMITED, |rates| rates.highest());
     let queue =
         spec.bottleneck.as_ref().map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, frame).get());
     // A normal distribution goes beyond four deviations once in 30,000 packets.
     let spread = spec.jitter.as_ref().map_or(Duration::ZERO, |jitter| 4 * jitter.spread);
-    let inside = rate.bdp(delay + spread + SLACK).get() + queue;
+    let inside = rate.bdp(*delays.end() + spread + SLACK).get() + queue;
     usize::try_from((2 * inside).max(LEAST)).unwrap_or(usize::MAX)
 }

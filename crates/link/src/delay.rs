@@ -30,9 +30,7 @@ pub struct Delay<T> {
 impl<T> Delay<T> {
     /// Whether `spec` delays anything at all.
     pub fn is_needed(spec: &DirectionSpec) -> bool {
-        let delays = spec.changes.iter().filter_map(|change| change.delay);
-        delays.chain([spec.delay]).any(|delay| !delay.is_zero())
-            || spec.jitter.as_ref().is_some_and(|jitter| !jitter.spread.is_zero())
+        !spec.delays().end().is_zero() || spec.jitter.as_ref().is_some_and(|jitter| !jitter.spread.is_zero())
     }
 
     /// The element for `spec`, with the streams `{name}/jitter` and `{name}/reorder` of `seed`. `rtt` is that of the whole

@@ -1,4 +1,4 @@
-//! What a packet meets before it is held: loss, the inner link's MTU, the policer, marks, duplication, in that order.
+//! What a packet meets before it is held: loss, the inner link's MTU, the policer, marks, duplication, in that order; and what its delay is.
 //!
 //! None of these takes time. A part that the scenario does not ask for does not exist, and where it asks for none, neither does the entry.
 
@@ -8,10 +8,10 @@ use crate::ip_packet::IpPacket;
 use crate::loss::Loss;
 use crate::packet::Packet;
 use crate::policer::Policer;
-use pipefill_core::cell::{DirectionSpec, InnerMtuSpec, LossUnit, Phase, Pmtud};
+use pipefill_core::cell::{DirectionSpec, InnerMtuSpec, LossUnit, Phase, Pmtud, StepTrace};
 use pipefill_core::prng::Prng;
 use pipefill_core::record::DropReason;
-use pipefill_core::units::{Seed, Time};
+use pipefill_core::units::{Ratio, Seed, Time};
 use std::time::Duration;
 
 /// The Ethernet header, which a packet's bytes have beside its IP packet.
@@ -38,10 +38,17 @@ pub(crate) enum Fate {
     Twice,
 }
 
-/// The phases of a direction that changes.
+/// What holds when, of a direction that changes.
 #[derive(Debug)]
 struct Changes {
     phases: Vec<Phase>,
+    /// The direction's own delay over time, nanoseconds; `None` = always `own_delay`.
+    delays: Option<StepTrace<u64>>,
+    own_delay: Duration,
+    /// The delay that was told last.
+    delay: Duration,
+    /// The direction's own loss over time.
+    shares: Option<StepTrace<Ratio>>,
     /// The losses of the changes, in the order of the scenario; `None` where one loses nothing.
     losses: Vec<Option<Loss>>,
     /// When the traffic began; `None` = not yet, and nothing changes before.
@@ -54,8 +61,13 @@ impl<T: IpPacket> Entry<T> {
     /// The entry of `spec`; `None` where it does nothing. Each part draws from its own stream of `seed`.
     pub(crate) fn new(spec: &DirectionSpec, name: &str, seed: Seed) -> Option<Self> {
         let stream = |part: &str| Prng::stream(seed, &format!("{name}/{part}"));
-        let changes = (!spec.changes.is_empty()).then(|| Changes {
+        let is_traced = spec.delay_trace.is_some() || spec.loss_trace.is_some();
+        let changes = (is_traced || !spec.changes.is_empty()).then(|| Changes {
             phases: spec.phases(),
+            delays: spec.delay_trace.clone(),
+            own_delay: spec.delay,
+            delay: spec.delay,
+            shares: spec.loss_trace.clone(),
             losses: (0_usize..)
                 .zip(&spec.changes)
                 .map(|(number, change)| {
@@ -66,8 +78,12 @@ impl<T: IpPacket> Entry<T> {
             begin: None,
             phase: 0,
         });
+        let loss = match spec.loss_trace {
+            Some(_) => Some(Loss::following(spec.loss_unit, stream("loss"))),
+            None => Loss::new(&spec.loss, spec.loss_unit, stream("loss")),
+        };
         let entry = Self {
-            loss: Loss::new(&spec.loss, spec.loss_unit, stream("loss")),
+            loss,
             inner_mtu: spec.inner_mtu.clone(),
             unreported: Vec::new(),
             policer: spec.policer.as_ref().map(Policer::new),
@@ -94,15 +110,19 @@ impl<T: IpPacket> Entry<T> {
     /// The fixed delay from `now` on, where it is another than before.
     pub(crate) fn delay_changed(&mut self, now: Time) -> Option<Duration> {
         let changes = self.changes.as_mut()?;
-        let before = changes.phases[changes.phase].delay;
         changes.advance(now);
-        let delay = changes.phases[changes.phase].delay;
+        let own = || match &changes.delays {
+            Some(delays) => Duration::from_nanos(delays.at(changes.since_begin(now))),
+            None => changes.own_delay,
+        };
+        let delay = changes.phases[changes.phase].delay.unwrap_or_else(own);
+        let before = std::mem::replace(&mut changes.delay, delay);
         (delay != before).then_some(delay)
     }
 
     /// Decides about a packet that comes at `now`; drops and marks are counted.
     pub(crate) fn admit(&mut self, now: Time, packet: &mut Packet<T>, counters: &mut Counters) -> Fate {
-        if self.loses(packet.gso_id) {
+        if self.loses(now, packet.gso_id) {
             counters.drop_packet(DropReason::RandomLoss, packet);
             return Fate::Dropped;
         }
@@ -135,16 +155,25 @@ impl<T: IpPacket> Entry<T> {
         self.unreported.drain(..)
     }
 
-    fn loses(&mut self, gso_id: u64) -> bool {
-        let of_change = self.changes.as_mut().and_then(|changes| {
-            let number = changes.phases[changes.phase].loss_of?;
-            Some(&mut changes.losses[number])
-        });
-        of_change.unwrap_or(&mut self.loss).as_mut().is_some_and(|loss| loss.drops(gso_id))
+    fn loses(&mut self, now: Time, gso_id: u64) -> bool {
+        let mut loss = &mut self.loss;
+        if let Some(changes) = &mut self.changes {
+            if let Some(number) = changes.phases[changes.phase].loss_of {
+                loss = &mut changes.losses[number];
+            } else if let (Some(shares), Some(own)) = (&changes.shares, loss.as_mut()) {
+                own.set_probability(shares.at(changes.since_begin(now)));
+            }
+        }
+        loss.as_mut().is_some_and(|loss| loss.drops(gso_id))
     }
 }
 
 impl Changes {
+    /// Nanoseconds since the traffic began; zero before.
+    fn since_begin(&self, now: Time) -> u64 {
+        self.begin.map_or(0, |begin| now.nanos().saturating_sub(begin.nanos()))
+    }
+
     fn advance(&mut self, now: Time) {
         let Some(begin) = self.begin else { return };
         while self.phases.get(self.phase + 1).is_some_and(|next| begin.after(next.from) <= now) {

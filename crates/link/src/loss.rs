@@ -23,6 +23,16 @@ impl Loss {
         Some(Self { model: Model::new(spec)?, unit, prng, gso_id: None })
     }
 
+    /// The element of an independent loss that [`Self::set_probability`] changes; nothing is lost before.
+    pub(crate) fn following(unit: LossUnit, prng: Prng) -> Self {
+        Self { model: Model::Independent(Ratio::ZERO), unit, prng, gso_id: None }
+    }
+
+    /// The probability of what comes from now on, of an element made by [`Self::following`].
+    pub(crate) fn set_probability(&mut self, probability: Ratio) {
+        self.model = Model::Independent(probability);
+    }
+
     /// Whether the next packet, a segment of `gso_id`, is lost. With [`LossUnit::SuperPacket`] the first segment of a super-packet
     /// decides for its other segments.
     pub fn drops(&mut self, gso_id: u64) -> bool {

@@ -32,7 +32,7 @@ fn block(one: &ConclusionResult, width: u16) -> String {
     let labelled = |label: &str, text: &str| prose::filled(text, &format!("{label:<LABEL$}"), &indent, width);
     let mut lines = vec![labelled("published", &one.published)];
     let word = word(one.opinion).to_lowercase();
-    lines.push(labelled(&word, one.ours.as_deref().unwrap_or_default()).trim_end().to_owned());
+    lines.push(one.ours.as_deref().map_or_else(|| word.clone(), |ours| labelled(&word, ours)));
     let bullet = format!("{indent}- ");
     let below = format!("{indent}  ");
     lines.extend(one.evidence.iter().map(|line| prose::filled(line, &bullet, &below, width)));

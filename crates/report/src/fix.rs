@@ -7,7 +7,7 @@ use crate::quantity::{Kind, MISSING, share};
 use crate::table::Style;
 use pipefill_analysis::findings::experiment::coordinates;
 use pipefill_analysis::findings::fix::{End, Proof, ROUNDS, Round};
-use pipefill_analysis::findings::paired_runs::{Comparison, Difference, Median, RttComparison};
+use pipefill_analysis::findings::paired_runs::{Comparison, Difference, Median};
 use pipefill_analysis::ground::statistics::VALUES_MIN;
 use pipefill_analysis::judge::FULL;
 use pipefill_core::limit::LimitedBy;
@@ -52,6 +52,12 @@ fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<St
         lines.push(filled(&outcome(comparison, round), "    ", "    ", width));
         return lines;
     }
+    if let Some(resent) = &round.retransmits {
+        lines.push(format!("    {:<10}{:>12}   segments sent again", "before", resent.before));
+        lines.push(format!("    {:<10}{:>12}", "after", resent.after));
+        lines.push(filled(&outcome(comparison, round), "    ", "    ", width));
+        return lines;
+    }
     let predicted = round.advice.predicted_bps.or(round.advice.predicted_active_bps);
     let predicted = predicted.map_or_else(|| MISSING.to_owned(), |bps| rate(bps as f64));
     lines.push(side("before", &comparison.before, round.limited_by_before));
@@ -80,7 +86,20 @@ fn side(name: &str, median: &Median, limited_by: Option<LimitedBy>) -> String {
 /// What the pairs of `round` say, in words.
 pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
     if let Some(rtt) = &round.loaded_rtt {
-        return shorter(comparison, rtt, round);
+        let interval = rtt.low_us.zip(rtt.high_us);
+        return beside_goodput(
+            comparison,
+            rtt.verdict,
+            (rtt.difference_us, interval, rtt.pairs.len()),
+            time,
+            round,
+        );
+    }
+    if let Some(resent) = &round.retransmits {
+        let interval = resent.low.zip(resent.high);
+        let segments = |count: f64| format!("{count:.0}");
+        let figure = (resent.difference, interval, resent.pairs.len());
+        return beside_goodput(comparison, resent.verdict, figure, segments, round);
     }
     let pairs = match (comparison.pairs.len(), comparison.pairs_run) {
         (valid, run) if valid == run => format!("{valid} pairs"),
@@ -107,33 +126,38 @@ pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
     format!("{said}{error}{dropped}")
 }
 
-/// What the pairs say of a change that is for the round trip.
-fn shorter(comparison: &Comparison, rtt: &RttComparison, round: &Round) -> String {
-    let pairs = format!("{} pairs", rtt.pairs.len());
-    let said = match (rtt.verdict, rtt.low_us.zip(rtt.high_us)) {
+/// What the pairs say of a change that is for another figure than goodput: their median difference, its interval, and their number.
+fn beside_goodput(
+    goodput: &Comparison,
+    verdict: Difference,
+    (difference, interval, pairs): (f64, Option<(f64, f64)>, usize),
+    shown: impl Fn(f64) -> String,
+    round: &Round,
+) -> String {
+    let said = match (verdict, interval) {
         (Difference::Less, Some((low, high))) => {
             format!(
-                "Helped: {} less (95 % interval {} to {} less; {pairs})",
-                time(-rtt.difference_us),
-                time(-high),
-                time(-low)
+                "Helped: {} less (95 % interval {} to {} less; {pairs} pairs)",
+                shown(-difference),
+                shown(-high),
+                shown(-low)
             )
         }
         (Difference::More, Some((low, high))) => {
             format!(
-                "Made it worse: {} more (95 % interval {} to {} more; {pairs})",
-                time(rtt.difference_us),
-                time(low),
-                time(high)
+                "Made it worse: {} more (95 % interval {} to {} more; {pairs} pairs)",
+                shown(difference),
+                shown(low),
+                shown(high)
             )
         }
         (Difference::TooFewPairs, _) | (_, None) => {
-            format!("No verdict: an interval needs {VALUES_MIN} pairs ({pairs})")
+            format!("No verdict: an interval needs {VALUES_MIN} pairs ({pairs} pairs)")
         }
-        _ => format!("No difference shown ({pairs})"),
+        _ => format!("No difference shown ({pairs} pairs)"),
     };
     let dropped = if round.kept { "" } else { " The change is taken back." };
-    format!("{said}; goodput {}.{dropped}", gain(comparison))
+    format!("{said}; goodput {}.{dropped}", gain(goodput))
 }
 
 fn time(us: f64) -> String {

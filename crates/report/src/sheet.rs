@@ -5,6 +5,7 @@
 
 mod column;
 mod columns;
+mod disciplines;
 mod flows;
 mod notes;
 mod pings;
@@ -14,6 +15,7 @@ mod windows;
 use crate::quantity::MISSING;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
+use pipefill_analysis::findings::metrics::AqmMetrics;
 
 pub(crate) use columns::{EXACT, SUM};
 pub(crate) use notes::{environment_line, interval_line, problems, source_line};
@@ -106,19 +108,29 @@ fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResu
     if pings::are_there(cells) {
         let pinged: Vec<&CellResult> = cells.iter().copied().filter(|cell| cell.ping.is_some()).collect();
         let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
-        if pinged.len() == cells.len() && cells.iter().all(|cell| cell.goodput_bps.is_none()) {
+        let is_alone = pinged.len() == cells.len() && cells.iter().all(|cell| cell.goodput_bps.is_none());
+        if is_alone {
             sheets.clear();
         }
-        let fits = format!("{name}fitted: RTT = base + bytes forward / rate + bytes back / rate");
-        sheets.push(sheet(Some(fits), &pinged, pings::fits(&pinged)));
-        let trips = format!("{name}median round trips, payload of request→reply in bytes");
-        sheets.push(sheet(Some(trips), &pinged, pings::round_trips(&pinged)));
+        if is_alone || pings::have_sizes(&pinged) {
+            let fits = format!("{name}fitted: RTT = base + bytes forward / rate + bytes back / rate");
+            sheets.push(sheet(Some(fits), &pinged, pings::fits(&pinged)));
+            let trips = format!("{name}median round trips, payload of request→reply in bytes");
+            sheets.push(sheet(Some(trips), &pinged, pings::round_trips(&pinged)));
+        }
     }
     let flows = flows::rows(cells);
     if !flows.is_empty() {
         let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
         let (of_cells, flows): (Vec<&CellResult>, Vec<&FlowResult>) = flows.into_iter().unzip();
         sheets.push(sheet(Some(format!("{name}each flow (medians)")), &of_cells, flows::columns(&flows)));
+    }
+    let disciplines = disciplines::rows(cells);
+    if !disciplines.is_empty() {
+        let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
+        let (of_cells, aqm): (Vec<&CellResult>, Vec<&AqmMetrics>) = disciplines.into_iter().unzip();
+        let title = format!("{name}each queue's discipline (medians)");
+        sheets.push(sheet(Some(title), &of_cells, disciplines::columns(&aqm)));
     }
     if windows::are_asked_for(cells) {
         let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));

@@ -31,11 +31,16 @@ macro_rules! entries {
                 name: "applications",
                 text: include_str!("../../../scenarios/applications.toml"),
             },
+            CatalogueScenario {
+                set: CatalogueSet::Aqm,
+                name: "aqm",
+                text: include_str!("../../../scenarios/aqm.toml"),
+            },
         ]
     };
 }
 
-/// Every scenario of the catalogue: those of one cell by name, then what sets buffers and rates, then the conversations.
+/// Every scenario of the catalogue: those of one cell by name, then what sets buffers and rates, the conversations, and what stands behind disciplines of the queue.
 pub const CATALOGUE: &[CatalogueScenario] = entries![
     "ack-behind-upload",
     "ack-loss-85",

@@ -19,6 +19,7 @@ pub const STUDIES: &[Study] = &[
     Study { name: "window", text: include_str!("../../../scenarios/studies/window.toml") },
     Study { name: "buffers", text: include_str!("../../../scenarios/studies/buffers.toml") },
     Study { name: "loss", text: include_str!("../../../scenarios/studies/loss.toml") },
+    Study { name: "bufferbloat", text: include_str!("../../../scenarios/studies/bufferbloat.toml") },
 ];
 
 /// The name of all studies together.

@@ -38,8 +38,11 @@ fn is_certain(way: &DirectionSpec) -> bool {
         LossSpec::Independent(share) => *share != Ratio::ZERO,
         LossSpec::GilbertElliott { .. } => true,
     };
+    let is_between = |share: &Ratio| *share != Ratio::ZERO && *share != Ratio::ONE;
+    let follows_chance = way.loss_trace.as_ref().is_some_and(|trace| trace.values().iter().any(is_between));
     let losses = way.changes.iter().filter_map(|change| change.loss.as_ref()).chain([&way.loss, &way.mark]);
     !losses.into_iter().any(draws)
+        && !follows_chance
         && way.jitter.is_none()
         && way.duplicate == Ratio::ZERO
         && way.reorder == Ratio::ZERO

@@ -6,6 +6,7 @@
 
 mod application;
 mod datagrams;
+mod ecn;
 mod keys;
 mod latency;
 mod observed_buffers;
@@ -59,6 +60,7 @@ pub fn advise(judged: &JudgedFlow) -> Vec<Advice> {
     let mut advice: Vec<Advice> = case.beside().map(|beside| beside.changes()).unwrap_or_default();
     advice.extend(case.for_throughput());
     advice.extend(case.for_latency());
+    advice.extend(case.marks_in_place_of_drops());
     advice
 }
 

@@ -55,6 +55,10 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
         }),
         ExpectMetric::IdleRtt => number(result.headline().and_then(|flow| flow.latency.idle_rtt_us)),
         ExpectMetric::LoadedRtt => number(result.headline().and_then(|flow| flow.latency.loaded_rtt_us_p50)),
+        ExpectMetric::LoadedRttP95 => {
+            number(result.headline().and_then(|flow| flow.latency.loaded_rtt_us_p95))
+        }
+        ExpectMetric::Fairness => result.fairness_index.map(Value::Number),
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Goal {
     Throughput,
     /// A shorter round trip under load.
     Latency,
+    /// Fewer segments that are sent again.
+    Losses,
 }
 
 /// One change, why, and what it should bring.

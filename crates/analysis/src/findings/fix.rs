@@ -6,7 +6,7 @@
 use crate::findings::experiment::CellResult;
 use crate::findings::finding::{Advice, Goal};
 use crate::findings::metrics::RunMetrics;
-use crate::findings::paired_runs::{Comparison, Difference, RttComparison};
+use crate::findings::paired_runs::{Comparison, CountComparison, Difference, RttComparison};
 use crate::findings::times::FlowTimes;
 use crate::judge::FULL;
 use indexmap::IndexMap;
@@ -58,6 +58,9 @@ pub struct Round {
     /// The flow's median round trip under load, where the change is for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded_rtt: Option<RttComparison>,
+    /// The flow's retransmitted segments, where the change is for fewer of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmits: Option<CountComparison>,
     /// What limited it before.
     pub limited_by_before: Option<LimitedBy>,
     /// What limits it after.
@@ -97,7 +100,7 @@ impl Round {
     /// either run is invalid is left out.
     pub fn of(base: Vec<String>, advice: Advice, before: &CellResult, after: &CellResult) -> Self {
         let of_flow = |run: &RunMetrics, flow: u32| {
-            let flow = run.flows.iter().find(|one| one.figures.flow == flow)?;
+            let flow = run.flow(flow)?;
             let goodput_bps = flow.figures.goodput_bps;
             // Of an application that sends at its own pace only the active time can become shorter; a warm-up may end within a burst.
             match (advice.predicted_active_bps, &flow.diagnosis) {
@@ -112,26 +115,28 @@ impl Round {
             Some(flow) => of_flow(run, flow),
             None => run.goodput_bps,
         };
-        let loaded_rtt_us = |run: &RunMetrics| {
-            let flow = run.flows.iter().find(|flow| Some(flow.figures.flow) == before.headline_flow)?;
-            flow.latency.loaded_rtt_us_p50
-        };
+        let loaded_rtt_us = |run: &RunMetrics| run.flow(before.headline_flow?)?.latency.loaded_rtt_us_p50;
+        let resent = |run: &RunMetrics| run.flow(before.headline_flow?)?.figures.retransmits;
         let pairs = pairs_of(before, after, goodput);
-        let is_for_latency = advice.goal == Goal::Latency;
-        let loaded_rtt =
-            is_for_latency.then(|| RttComparison::of(pairs_of(before, after, loaded_rtt_us))).flatten();
+        let loaded_rtt = RttComparison::of(pairs_of(before, after, loaded_rtt_us))
+            .filter(|_| advice.goal == Goal::Latency);
+        let retransmits =
+            CountComparison::of(pairs_of(before, after, resent)).filter(|_| advice.goal == Goal::Losses);
         let comparison = Comparison::of(&pairs, before.runs.max(after.runs));
         let measured = comparison.as_ref().map(|one| one.after.bps).filter(|&bps| bps > 0.0);
         let predicted = advice.predicted_bps.or(advice.predicted_active_bps);
         let error = |measured: f64| Some(predicted? as f64 / measured - 1.0);
         Self {
             prediction_error: measured.and_then(error),
-            kept: if is_for_latency {
-                is_shorter(comparison.as_ref(), loaded_rtt.as_ref())
-            } else {
-                is_kept(comparison.as_ref(), before, after)
+            kept: match advice.goal {
+                Goal::Throughput => is_kept(comparison.as_ref(), before, after),
+                Goal::Latency => is_less(comparison.as_ref(), loaded_rtt.as_ref().map(|rtt| rtt.verdict)),
+                Goal::Losses => {
+                    is_less(comparison.as_ref(), retransmits.as_ref().map(|resent| resent.verdict))
+                }
             },
             loaded_rtt,
+            retransmits,
             limited_by_before: before.verdict.limited_by,
             limited_by_after: after.verdict.limited_by,
             verdict_before: before.verdict.sentence.clone(),
@@ -158,10 +163,10 @@ fn pairs_of(
     before.run_values.iter().filter_map(pair).collect()
 }
 
-/// The round trip is shorter, and goodput is not less by a twentieth.
-fn is_shorter(goodput: Option<&Comparison>, loaded_rtt: Option<&RttComparison>) -> bool {
+/// The round trip is shorter, or less is sent again, and goodput is not less by a twentieth.
+fn is_less(goodput: Option<&Comparison>, figure: Option<Difference>) -> bool {
     let is_as_fast = goodput.and_then(Comparison::gain).is_none_or(|gain| (1.0 + gain) * WORTH >= 1.0);
-    is_as_fast && loaded_rtt.is_some_and(|rtt| rtt.verdict == Difference::Less)
+    is_as_fast && figure == Some(Difference::Less)
 }
 
 /// It helped; or it lifted a limit behind which another one stood at the same height.
@@ -259,13 +264,15 @@ impl Search {
                 && !self.tried.contains(&advice.set)
                 && !advice.set.iter().any(|line| self.has_set(line))
         };
-        let (faster, shorter): (Vec<&Advice>, Vec<&Advice>) =
-            advice.iter().filter(is_new).partition(|advice| advice.goal == Goal::Throughput);
-        self.candidates = faster.into_iter().filter(|advice| promises(advice)).cloned().collect();
+        let of_goal = |goal| advice.iter().filter(is_new).filter(move |advice| advice.goal == goal);
+        let faster = of_goal(Goal::Throughput).filter(|advice| promises(advice)).cloned().collect();
         // A flow that can't be faster may wait less.
-        if self.candidates.is_empty() && self.tried.is_empty() {
-            self.candidates = shorter.into_iter().cloned().collect();
-        }
+        let shorter = of_goal(Goal::Latency).filter(|_| self.tried.is_empty()).cloned().collect();
+        // And one that neither of these helps may lose less.
+        let without_loss = of_goal(Goal::Losses).cloned().collect();
+        let candidates: [VecDeque<Advice>; 3] = [faster, shorter, without_loss];
+        self.candidates =
+            candidates.into_iter().find(|candidates| !candidates.is_empty()).unwrap_or_default();
         self.is_full = cell.verdict.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
         self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
     }
@@ -279,7 +286,7 @@ fn is_full(cell: &CellResult, flow: Option<u32>) -> bool {
 
 /// The share of the path that the flows of `flow`'s direction got in one run; `None` where the path has no rate.
 fn used(run: &RunMetrics, flow: u32) -> Option<f64> {
-    let one = run.flows.iter().find(|one| one.figures.flow == flow)?;
+    let one = run.flow(flow)?;
     let figures = &one.diagnosis.as_ref()?.figures;
     let beside = run.flows.iter().filter(|other| other.figures.direction == one.figures.direction);
     let read: u64 = beside.filter_map(|other| other.figures.goodput_bps).sum();
@@ -334,11 +341,23 @@ mod tests {
     fn a_shorter_round_trip_may_cost_a_little_goodput() {
         let of = |bps: u64| Comparison::of(&[(100, bps), (101, bps), (102, bps)], 3);
         let rtt = |after| RttComparison::of(vec![(50_000, after), (51_000, after), (50_500, after)]);
-        let is_shorter = |bps, after| is_shorter(of(bps).as_ref(), rtt(after).as_ref());
+        let is_shorter = |bps, after| is_less(of(bps).as_ref(), rtt(after).map(|rtt| rtt.verdict));
         assert_eq!(
             [is_shorter(99, 25_000), is_shorter(90, 25_000), is_shorter(99, 50_600), is_shorter(99, 90_000)],
             [true, false, false, false]
         );
+    }
+
+    #[test]
+    fn fewer_losses_are_tried_where_a_shorter_round_trip_was_found() {
+        let shorter = Advice { goal: Goal::Latency, ..advice("path.aqm=fq_codel", 100) };
+        let without_loss = Advice { goal: Goal::Losses, ..advice("sender.tcp_ecn=1", 100) };
+        let mut search = Search::of(&cell(LimitedBy::Path, 100, vec![shorter]));
+        let first = search.next_change().unwrap();
+        let after = cell(LimitedBy::Path, 100, vec![without_loss.clone()]);
+        search.see(&round(&search, &first, true), &after);
+        assert_eq!(search.next_change(), Some(without_loss));
+        assert_eq!(search.next_change(), None);
     }
 
     #[test]

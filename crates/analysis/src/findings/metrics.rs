@@ -243,6 +243,11 @@ impl RunMetrics {
         condenser.finish()
     }
 
+    /// The flow at `index` of the cell; `None` where it has no figures.
+    pub fn flow(&self, index: u32) -> Option<&FlowMetrics> {
+        self.flows.iter().find(|flow| flow.figures.flow == index)
+    }
+
     /// What limited each stream of every flow when.
     pub fn timeline(&self) -> impl Iterator<Item = &Span> {
         self.flows.iter().filter_map(|flow| flow.diagnosis.as_ref()).flat_map(|diagnosis| &diagnosis.timeline)

@@ -73,20 +73,56 @@ pub struct RttComparison {
     pub verdict: Difference,
 }
 
+/// Numbers of events before and after a change, pair by pair.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct CountComparison {
+    /// Each pair, before and after; pairs of which a run is invalid, or has no number, are not here.
+    pub pairs: Vec<(u64, u64)>,
+    /// Before: the median of the runs.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+    /// After − before: the median of the pairs' differences.
+    pub difference: f64,
+    /// Lower end of its interval; null with too few pairs.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Whether there are more or fewer, by the interval.
+    pub verdict: Difference,
+}
+
 impl RttComparison {
     /// Of the valid `pairs` (before, after), microseconds; `None` where there is none.
     pub fn of(pairs: Vec<(u64, u64)>) -> Option<Self> {
+        let CountComparison { pairs, before, after, difference, low, high, verdict } =
+            CountComparison::of(pairs)?;
+        Some(Self {
+            pairs,
+            before_us: before,
+            after_us: after,
+            difference_us: difference,
+            low_us: low,
+            high_us: high,
+            verdict,
+        })
+    }
+}
+
+impl CountComparison {
+    /// Of the valid `pairs` (before, after); `None` where there is none.
+    pub fn of(pairs: Vec<(u64, u64)>) -> Option<Self> {
         let values = |value: fn(&(u64, u64)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
         let found = statistics::paired(&values(|&(before, after)| after as f64 - before as f64))?;
-        let (low_us, high_us) =
+        let (low, high) =
             (found.interval.map(|interval| interval.low), found.interval.map(|interval| interval.high));
         Some(Self {
-            before_us: median(&values(|pair| pair.0 as f64))?,
-            after_us: median(&values(|pair| pair.1 as f64))?,
-            difference_us: found.value,
-            low_us,
-            high_us,
-            verdict: verdict(low_us, high_us),
+            before: median(&values(|pair| pair.0 as f64))?,
+            after: median(&values(|pair| pair.1 as f64))?,
+            difference: found.value,
+            low,
+            high,
+            verdict: verdict(low, high),
             pairs,
         })
     }

@@ -79,6 +79,10 @@ pub enum Setting {
     ShorterQueue(f64),
     /// FQ-CoDel in place of a drop-tail queue at the bottleneck.
     FqCodel,
+    /// `net.ipv4.tcp_ecn=1`: the host asks for ECN, and accepts it.
+    Ecn,
+    /// Marks in place of drops, by the discipline of the bottleneck's queue.
+    MarkingAqm,
     /// What the delay element can hold, packets.
     DelayLimit(u64),
     /// The CPU time that a cgroup may use in each period, microseconds.
@@ -123,6 +127,8 @@ impl Setting {
             Self::Burst(_) => "burst",
             Self::LongerQueue(_) | Self::ShorterQueue(_) | Self::QueuePackets(_) => "queue",
             Self::FqCodel => "aqm",
+            Self::Ecn => "net.ipv4.tcp_ecn",
+            Self::MarkingAqm => "ecn",
             Self::SpacedDatagrams(_) => "spacing",
             Self::DelayLimit(_) => "delay_limit",
             Self::CpuQuota { quota, .. } if quota.has_period_beside_it() => CpuQuota::FILE,
@@ -137,11 +143,11 @@ impl Setting {
             Self::TcpRmem([least, initial, maximum]) | Self::TcpWmem([least, initial, maximum]) => {
                 format!("{least} {initial} {maximum}")
             }
-            Self::WindowScaling | Self::ReceiveAutotuning | Self::MtuProbing => "1".to_owned(),
+            Self::WindowScaling | Self::ReceiveAutotuning | Self::MtuProbing | Self::Ecn => "1".to_owned(),
             Self::KeepCwndAfterIdle => "0".to_owned(),
             Self::Bbr => "bbr".to_owned(),
             Self::FqCodel => "fq_codel".to_owned(),
-            Self::NoDelay => "true".to_owned(),
+            Self::NoDelay | Self::MarkingAqm => "true".to_owned(),
             Self::QuickAck => "1".to_owned(),
             Self::Rcvbuf(bytes)
             | Self::Sndbuf(bytes)
@@ -392,6 +398,8 @@ pub enum Reason {
     StandingQueue,
     /// An AQM keeps the queue at its target, and flows apart.
     AqmKeepsItShort,
+    /// An AQM drops segments that it would mark if the flow had ECN.
+    MarksInPlaceOfDrops,
 }
 
 /// By which names the two hosts of a flow go.

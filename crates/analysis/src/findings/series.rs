@@ -60,6 +60,12 @@ pub enum Quantity {
     Backlog,
     /// How long packets waited in that queue where a discipline manages it: the mean since the sample before, microseconds.
     Sojourn,
+    /// The probability with which that discipline drops or marks, parts per billion.
+    Probability,
+    /// Packets that it had marked CE.
+    AqmMarks,
+    /// Packets that it had dropped though there was room.
+    AqmDrops,
     /// Round trips of pings with this payload and reply, microseconds.
     Ping {
         /// Bytes of the request.
@@ -186,7 +192,7 @@ impl Drawing {
                 }
                 self.marks.dropped(row);
             }
-            AnyRow::Aqm(row) if (row.direction == Direction::Forward) == self.forward => self.sojourn(row),
+            AnyRow::Aqm(row) if (row.direction == Direction::Forward) == self.forward => self.discipline(row),
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
             AnyRow::Aqm(_)
@@ -212,12 +218,17 @@ impl Drawing {
         }
     }
 
-    fn sojourn(&mut self, row: &AqmSample) {
+    fn discipline(&mut self, row: &AqmSample) {
         let (packets, sum_us) = std::mem::replace(&mut self.left, (row.packets, row.sojourn_sum_us));
         let waited_us = row.sojourn_sum_us.saturating_sub(sum_us);
         if let Some(mean_us) = waited_us.checked_div(row.packets.saturating_sub(packets)) {
             self.point(Quantity::Sojourn, row.t_us, mean_us);
         }
+        if let Some(probability) = row.probability_ppb {
+            self.point(Quantity::Probability, row.t_us, probability);
+        }
+        self.point(Quantity::AqmMarks, row.t_us, row.marked_packets);
+        self.point(Quantity::AqmDrops, row.t_us, row.dropped_packets);
     }
 
     /// What is to be drawn, after the last row.

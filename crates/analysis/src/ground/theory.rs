@@ -58,6 +58,7 @@ pub fn segment_loss(spec: &CellSpec) -> Option<Ratio> {
         Direction::Reverse => &spec.path.reverse,
     };
     match (&path.loss, path.loss_unit) {
+        _ if path.loss_trace.is_some() => None,
         (LossSpec::None, _) => Some(Ratio::ZERO),
         (LossSpec::Independent(p), LossUnit::Segment) => Some(*p),
         (LossSpec::Independent(p), LossUnit::SuperPacket) if p.fraction() == 0.0 => Some(*p),

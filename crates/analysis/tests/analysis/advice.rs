@@ -2,6 +2,7 @@
 
 use pipefill_analysis::findings::advice::advise;
 use pipefill_analysis::findings::finding::{Advice, Goal, Latency};
+use pipefill_analysis::findings::metrics::AqmMetrics;
 use pipefill_analysis::findings::proposal::Target;
 use pipefill_analysis::findings::verdict::JudgedFlow;
 use pipefill_analysis::infer::KnownPath;
@@ -127,6 +128,45 @@ fn an_aqm_that_is_there_is_not_advised() {
     let (facts, asked) = (PathFacts::default(), PathFacts::asked(&spec.path));
     let known = KnownPath::observed(spec.path.family, &facts, &asked);
     assert!(known.way(Direction::Forward).has_aqm && !known.way(Direction::Reverse).has_aqm);
+}
+
+/// Of an AQM that dropped 9 packets and marked `marked`, what is advised last.
+fn last_behind(aqm: &str, host: &str, marked: u64) -> (String, Goal) {
+    let text = PATH.replace("\"2p\"", "\"1bdp\"") + &format!("aqm = \"{aqm}\"\n{host}[[flow]]\n");
+    let spec = spec(&text);
+    let mut judged =
+        judged(&spec, diagnosis(&spec, 0, LimitedBy::Path, None), Latency::default(), 95_000_000);
+    judged.aqm = Some(AqmMetrics {
+        direction: Direction::Forward,
+        kind: aqm.to_owned(),
+        target_us: None,
+        packets: 1_000,
+        dropped_packets: Some(9),
+        overflow_packets: Some(0),
+        marked_packets: Some(marked),
+        sojourn_us_p50: None,
+        sojourn_us_p95: None,
+        sojourn_us_p99: None,
+        sojourn_us_max: None,
+        flow_queues: None,
+    });
+    let last = advise(&judged).pop().expect("an advice");
+    (last.set.join(", "), last.goal)
+}
+
+#[test]
+fn ecn_is_advised_where_an_aqm_drops_what_it_could_mark() {
+    let both = "sender.tcp_ecn=1, receiver.tcp_ecn=1";
+    assert_eq!(last_behind("fq_codel", "", 0), (both.to_owned(), Goal::Losses));
+    assert_eq!(last_behind("codel", "", 0), (format!("{both}, path.ecn=true"), Goal::Losses));
+    for (aqm, host, marked) in [
+        ("drophead", "", 0),
+        ("fq_codel", "", 5),
+        ("fq_codel", "[host]\ncongestion_control = \"bbr\"\n", 0),
+        ("fq_codel", "[host]\ntcp_ecn = 1\n", 0),
+    ] {
+        assert_ne!(last_behind(aqm, host, marked).1, Goal::Losses, "{aqm} {host}");
+    }
 }
 
 #[test]

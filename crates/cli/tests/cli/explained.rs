@@ -113,9 +113,10 @@ fn a_fix_says_before_predicted_after() {
     }
 }
 
-/// CUBIC keeps a queue of four BDPs full: nothing makes the flow faster, and FQ-CoDel on the same path makes its round trip shorter.
+/// CUBIC keeps a queue of four BDPs full: nothing makes the flow faster, FQ-CoDel on the same path makes its round trip shorter, and ECN then
+/// loses nothing.
 #[test]
-fn fq_codel_is_proven_against_bufferbloat() {
+fn fq_codel_and_ecn_are_proven_against_bufferbloat() {
     let folder = Folder::new();
     let path = "rtt = \"20ms\"\nrate = \"50mbit\"\nqueue = \"4bdp\"";
     folder.write("bloat.toml", &format!("name = \"bloat\"\n[path]\n{path}\n[[flow]]\nduration = \"6s\"\n"));
@@ -126,7 +127,11 @@ fn fq_codel_is_proven_against_bufferbloat() {
     let fixed = std::fs::read_to_string(folder.path("fixed").join("fix.json")).unwrap();
     let fixed: Value = serde_json::from_str(&fixed).unwrap();
     let proof = &fixed["cells"][0];
-    assert_eq!(proof["set"], serde_json::json!(["path.aqm=fq_codel"]), "{text}");
+    assert!(text.contains("Round 2: sender.tcp_ecn=1, receiver.tcp_ecn=1"), "{text}");
+    let set = ["path.aqm=fq_codel", "sender.tcp_ecn=1", "receiver.tcp_ecn=1"];
+    assert_eq!(proof["set"], serde_json::json!(set), "{text}");
+    let resent = &proof["rounds"][1]["retransmits"];
+    assert!(resent["before"].as_f64() > Some(0.0) && resent["after"] == 0.0, "{resent}");
     let rtt = &proof["rounds"][0]["loaded_rtt"];
     let [before, after] = ["before_us", "after_us"].map(|side| rtt[side].as_f64().unwrap());
     assert!(before > 60e3 && after < 30e3, "{rtt}");

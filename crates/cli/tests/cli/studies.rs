@@ -66,6 +66,30 @@ fn study_4_names_the_send_buffer() {
 }
 
 #[test]
+fn study_6_checks_what_is_said_of_the_disciplines_of_queues() {
+    let study = study("bufferbloat");
+    for (words, expected) in [
+        ("Queues without management", "confirmed"),
+        ("isolates low-rate traffic", "confirmed"),
+        ("insensitive to round-trip delays", "refuted"),
+        ("answers neither losses nor marks", "refuted"),
+        ("no negative impact on utilization", "refuted"),
+        ("at least the time of a full packet", "refuted"),
+        ("PIE controls the average", "confirmed"),
+        ("DualPI2 controls classic traffic", "confirmed"),
+        ("without losing a packet", "confirmed"),
+        ("The same of PIE", "refuted"),
+        ("BBR runs without filling", "confirmed"),
+        ("shares the link evenly", "confirmed"),
+        ("In RRUL", "confirmed"),
+        ("especially for bidirectional traffic", "confirmed"),
+    ] {
+        assert_eq!(opinion(&study, words), expected, "{words}");
+    }
+    assert_eq!(study["conclusions"].as_array().unwrap().len(), 14);
+}
+
+#[test]
 fn the_screen_shows_the_table_of_windows_and_both_conclusions() {
     let folder = Folder::new();
     let mut run = folder.pipefill(&["study", "buffers", "--on", "sim", "--quick", "--quiet", "--out", "o"]);

@@ -1,7 +1,7 @@
 //! The lab held against the machine's own kernel: delay, loss, rate and window laws. Each cell of the scenario is a test.
 
 use crate::measuring::{Folder, Outcome, Test, cells, is_quiet, lab, names, report, tests_of};
-use pipefill_core::record::UdpSample;
+use pipefill_core::record::{AqmSample, PingSample, UdpSample};
 use pipefill_store::decode_table;
 use serde_json::Value;
 use std::fs::File;
@@ -35,10 +35,14 @@ fn is_as_asked(only: &str) -> Outcome {
         "short" => close_to(&cell, "lost_percent", 100.0 * (1.0 - 1000.0 * MSS * 8.0 / 0.2 / 500e6), 3.0),
         "long" => close_to(&cell, "lost_percent", 0.0, 0.0),
         "mark" => marks_are_echoed(&Record::of(&folder)),
-        "aqm" => a_ping_waits_for_the_target(&cell, &Record::of(&folder)),
+        "aqm" => {
+            a_ping_waits_for_the_target(&cell, &Record::of(&folder));
+            a_discipline_is_sampled(&cell, &folder);
+        }
         "aqm-ecn" => an_aqm_marks_and_drops_nothing(&Record::of(&folder)),
         "policer" => a_policer_passes_burst_and_rate(&Record::of(&folder)),
         "trace" => a_trace_is_followed(&folder),
+        "delay-trace" => round_trips_follow_their_trace(&folder),
         "outage" => an_outage_ends(&Record::of(&folder)),
         "small-link" => icmp_lowers_the_mss(&Record::of(&folder), cell.axis("path.family")),
         "black-hole" => nothing_passes_a_black_hole(&Record::of(&folder)),
@@ -161,6 +165,23 @@ fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
     assert_eq!(cell.0["aqm"][0]["target_us"], 5000);
 }
 
+/// The table `aqm` of the run, every 10 ms, ends with what the manifest counts.
+fn a_discipline_is_sampled(cell: &Cell<'_>, folder: &Folder) {
+    let runs = folder.path("lab/runs");
+    let file = runs.join(names(&runs).remove(0)).join("aqm.jsonl.zst");
+    if cell.axis("path.aqm") == "droptail" {
+        assert!(!file.exists(), "drop-tail has no such table");
+        return;
+    }
+    let rows: Vec<AqmSample> = decode_table(File::open(file).unwrap()).unwrap();
+    let last = rows.last().unwrap();
+    println!("{} rows, the last one {last:?}", rows.len());
+    assert!(rows.len() > 200 && rows.is_sorted_by_key(|row| row.sojourn_sum_us));
+    let record = Record::of(folder);
+    assert!(last.dropped_packets > 0 && last.dropped_packets <= record.forward("dropped_aqm_packets"));
+    assert!(last.packets <= record.forward("delivered_packets"));
+}
+
 /// The receiver's kernel counts the marks, and its checksums are right.
 fn an_aqm_marks_and_drops_nothing(record: &Record) {
     let (marked, came) =
@@ -200,6 +221,24 @@ fn a_trace_is_followed(folder: &Folder) {
         println!("second {second}: {got:.0} bytes of {wanted:.0}");
         assert!(got <= 1.02 * wanted, "second {second}: {got} bytes of {wanted}");
         assert!(got >= 0.98 * wanted, "second {second}: {got} bytes of {wanted}");
+    }
+}
+
+/// At each step no round trip is shorter than the trace's, and the shortest one is no more than 1 ms longer.
+fn round_trips_follow_their_trace(folder: &Folder) {
+    let runs = folder.path("lab/runs");
+    let run = runs.join(names(&runs).remove(0));
+    let start_us = Record::of(folder).0["streams"][0]["start_us"].as_u64().unwrap();
+    let rows: Vec<PingSample> = decode_table(File::open(run.join("ping.jsonl.zst")).unwrap()).unwrap();
+    for (from_ms, to_ms, wanted_ms) in
+        [(10, 680, 20.0), (710, 1_330, 60.0), (1_410, 1_960, 35.0), (2_010, 2_680, 20.0)]
+    {
+        // A packet has the delay of the instant at which it enters its direction.
+        let is_within = |row: &&PingSample| (from_ms..to_ms).contains(&((row.t_us - start_us) / 1_000));
+        let trips = rows.iter().filter(is_within).filter_map(|row| row.rtt_ns);
+        let least = trips.min().unwrap_or_else(|| panic!("no ping from {from_ms} ms on")) as f64 / 1e6;
+        println!("from {from_ms} ms on at least {least:.3} ms of {wanted_ms} ms");
+        assert!((wanted_ms..wanted_ms + 1.0).contains(&least), "from {from_ms} ms on {least} ms");
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a path does to packets beside delaying, losing and queueing them: marks, a policer, a smaller link, changes over time.
 
-use super::{DirectionSpec, LossSpec, nanos, nanos_opt};
+use super::{DirectionSpec, LossSpec, StepTrace, nanos, nanos_opt};
 use crate::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// A policer: what finds no token is dropped, and nothing waits (`act_police` with `conform-exceed drop`).
@@ -84,14 +85,28 @@ pub struct Phase {
     pub from: Duration,
     /// Number of the change whose loss holds; `None` = the direction's own.
     pub loss_of: Option<usize>,
-    /// Fixed one-way delay.
-    pub delay: Duration,
+    /// Fixed one-way delay of the change that holds; `None` = the direction's own.
+    pub delay: Option<Duration>,
 }
 
 impl DirectionSpec {
     /// Whether it asks for anything of this module.
     pub fn has_hazards(&self) -> bool {
-        !self.mark.is_none() || self.policer.is_some() || self.inner_mtu.is_some() || !self.changes.is_empty()
+        !self.mark.is_none()
+            || self.policer.is_some()
+            || self.inner_mtu.is_some()
+            || self.delay_trace.is_some()
+            || self.loss_trace.is_some()
+            || !self.changes.is_empty()
+    }
+
+    /// The shortest and the longest fixed one-way delay at any time.
+    pub fn delays(&self) -> RangeInclusive<Duration> {
+        let traced = self.delay_trace.iter().flat_map(StepTrace::values).map(|ns| Duration::from_nanos(*ns));
+        let changed = self.changes.iter().filter_map(|change| change.delay);
+        traced.chain(changed).fold(self.delay..=self.delay, |range, delay| {
+            *range.start().min(&delay)..=*range.end().max(&delay)
+        })
     }
 
     /// The spans between changes, in order, the first from 0 on. Of changes that overlap the later one in the scenario holds.
@@ -105,10 +120,10 @@ impl DirectionSpec {
     }
 
     fn phase_at(&self, from: Duration) -> Phase {
-        let mut phase = Phase { from, loss_of: None, delay: self.delay };
+        let mut phase = Phase { from, loss_of: None, delay: None };
         for (number, change) in self.changes.iter().enumerate().filter(|(_, change)| change.holds_at(from)) {
             phase.loss_of = change.loss.as_ref().map(|_| number).or(phase.loss_of);
-            phase.delay = change.delay.unwrap_or(phase.delay);
+            phase.delay = change.delay.or(phase.delay);
         }
         phase
     }
@@ -116,6 +131,7 @@ impl DirectionSpec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ValueSteps;
     use super::*;
 
     #[test]
@@ -134,8 +150,27 @@ mod tests {
         let found: Vec<_> = spec
             .phases()
             .iter()
-            .map(|phase| (phase.from.as_secs(), phase.delay.as_secs(), phase.loss_of))
+            .map(|phase| (phase.from.as_secs(), phase.delay.map(|delay| delay.as_secs()), phase.loss_of))
             .collect();
-        assert_eq!(found, [(0, 0, None), (2, 1, None), (3, 1, Some(1)), (4, 1, None), (6, 0, None)]);
+        let slow = Some(1);
+        assert_eq!(
+            found,
+            [(0, None, None), (2, slow, None), (3, slow, Some(1)), (4, slow, None), (6, None, None)]
+        );
+    }
+
+    #[test]
+    fn the_range_of_delays_has_those_of_the_trace_and_of_the_changes() {
+        let ms = Duration::from_millis;
+        let steps = ValueSteps { at_us: vec![0, 5], values: vec![30_000_000, 20_000_000], period_us: None };
+        let change = ChangeSpec { at: ms(1), lasts: None, rate: None, loss: None, delay: Some(ms(70)) };
+        let spec = DirectionSpec {
+            delay: ms(20),
+            delay_trace: StepTrace::new(steps).ok(),
+            changes: vec![change],
+            ..DirectionSpec::EMPTY
+        };
+        assert_eq!(spec.delays(), ms(20)..=ms(70));
+        assert_eq!(DirectionSpec { delay: ms(7), ..DirectionSpec::EMPTY }.delays(), ms(7)..=ms(7));
     }
 }

@@ -1,17 +1,12 @@
 //! A rate that follows a list of steps, and begins again or stays at its last one.
 
+use super::trace_times::{BadTrace, TraceTimes};
 use crate::units::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Nanoseconds of a microsecond, the unit of a recorded trace.
-const NANOS_PER_MICRO: u64 = 1_000;
-
-/// Most steps of a trace: a hundred seconds of milliseconds.
-pub const TRACE_STEPS_MAX: usize = 100_000;
 
 /// A rate over time. It has at least one step, and some rate is above zero. Copies share the steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,34 +34,13 @@ pub struct TraceSteps {
     pub period: Option<u64>,
 }
 
-/// Why steps are no trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadTrace {
-    /// There is no step, or not a rate for each, or too many.
-    #[error("a trace has 1 to {TRACE_STEPS_MAX} steps, each with its rate")]
-    Steps,
-    /// The first step is not at 0, or one is not later than the one before it.
-    #[error("the steps of a trace begin at 0 and ascend")]
-    Order,
-    /// Nothing passes any more.
-    #[error("the rate is 0 for ever")]
-    Zero,
-}
-
 impl RateTrace {
     /// The trace of these steps.
     ///
     /// # Errors
     /// [`BadTrace`].
     pub fn new(steps: TraceSteps) -> Result<Self, BadTrace> {
-        if !(1..=TRACE_STEPS_MAX).contains(&steps.at.len()) || steps.at.len() != steps.rates.len() {
-            return Err(BadTrace::Steps);
-        }
-        let most = u64::MAX / NANOS_PER_MICRO;
-        let times: Vec<u64> = steps.at.iter().copied().chain(steps.period).collect();
-        if times[0] != 0 || !times.is_sorted_by(|a, b| a < b) || times.iter().any(|time| *time > most) {
-            return Err(BadTrace::Order);
-        }
+        let times = TraceTimes::checked(&steps.at, steps.period, steps.rates.len())?;
         let has_rate = match steps.period {
             Some(_) => steps.rates.iter().any(|rate| rate.bps() > 0),
             None => steps.rates.last().is_some_and(|rate| rate.bps() > 0),
@@ -76,8 +50,8 @@ impl RateTrace {
         }
         let mut sum = 0;
         let mut earned = vec![0];
-        for (span, rate) in steps.at.windows(2).zip(&steps.rates) {
-            sum += u128::from((span[1] - span[0]) * NANOS_PER_MICRO) * u128::from(rate.bps());
+        for (step, rate) in (1..steps.at.len()).zip(&steps.rates) {
+            sum += u128::from(times.begin(step) - times.begin(step - 1)) * u128::from(rate.bps());
             earned.push(sum);
         }
         Ok(Self(Arc::new(Inner { steps, earned })))
@@ -90,12 +64,12 @@ impl RateTrace {
 
     /// How long it takes until it begins again, or until its last step begins.
     pub fn length(&self) -> Duration {
-        Duration::from_nanos(self.until())
+        Duration::from_nanos(self.times().until())
     }
 
     /// The mean rate in this time; at least 1 bit/s.
     pub fn mean(&self) -> Rate {
-        let until = self.until();
+        let until = self.times().until();
         if until == 0 {
             return self.0.steps.rates[0];
         }
@@ -119,62 +93,49 @@ impl RateTrace {
 
     /// The rate at `nanos` after the traffic's start, and when the next step begins; `None` = never.
     pub(super) fn at(&self, nanos: u64) -> (Rate, Option<u64>) {
-        let (rounds, within) = self.within(nanos);
-        let step = self.step_at(within);
-        let next = if step + 1 < self.0.earned.len() { Some(self.begin(step + 1)) } else { self.period() };
-        let base = self.period().unwrap_or(0).saturating_mul(rounds);
+        let (rounds, within) = self.times().within(nanos);
+        let step = self.times().step_at(within);
+        let next = if step + 1 < self.0.earned.len() {
+            Some(self.times().begin(step + 1))
+        } else {
+            self.times().period()
+        };
+        let base = self.times().period().unwrap_or(0).saturating_mul(rounds);
         (self.0.steps.rates[step], next.map(|next| base.saturating_add(next)))
     }
 
     /// Nanobits that come in the first `nanos`.
     pub(super) fn earned_until(&self, nanos: u64) -> u128 {
-        let (rounds, within) = self.within(nanos);
+        let (rounds, within) = self.times().within(nanos);
         u128::from(rounds) * self.per_round() + self.of_round(within)
     }
 
     /// The first instant by which `wanted` nanobits have come; `None` = never.
     pub(super) fn instant_of(&self, wanted: u128) -> Option<u64> {
         let Some(before) = wanted.checked_sub(1) else { return Some(0) };
-        let (rounds, rest) = match (self.period(), self.per_round()) {
+        let (rounds, rest) = match (self.times().period(), self.per_round()) {
             (None, _) => (0, wanted),
             (Some(_), sum) => (before / sum, before % sum + 1),
         };
         let step = self.0.earned.partition_point(|earned| *earned < rest) - 1;
         let rate = u128::from(self.0.steps.rates[step].bps());
         let wait = (rest - self.0.earned[step]).div_ceil(rate);
-        let rounds = rounds.checked_mul(u128::from(self.period().unwrap_or(0)))?;
-        u64::try_from(rounds.checked_add(u128::from(self.begin(step)))?.checked_add(wait)?).ok()
+        let rounds = rounds.checked_mul(u128::from(self.times().period().unwrap_or(0)))?;
+        u64::try_from(rounds.checked_add(u128::from(self.times().begin(step)))?.checked_add(wait)?).ok()
     }
 
-    fn until(&self) -> u64 {
-        self.period().unwrap_or_else(|| self.begin(self.0.earned.len() - 1))
-    }
-
-    fn period(&self) -> Option<u64> {
-        self.0.steps.period.map(|period| period * NANOS_PER_MICRO)
-    }
-
-    /// When a step of the first round begins.
-    fn begin(&self, step: usize) -> u64 {
-        self.0.steps.at[step] * NANOS_PER_MICRO
-    }
-
-    fn step_at(&self, within: u64) -> usize {
-        self.0.steps.at.partition_point(|at| at * NANOS_PER_MICRO <= within) - 1
-    }
-
-    fn within(&self, nanos: u64) -> (u64, u64) {
-        self.period().map_or((0, nanos), |period| (nanos / period, nanos % period))
+    fn times(&self) -> TraceTimes<'_> {
+        TraceTimes::new(&self.0.steps.at, self.0.steps.period)
     }
 
     fn of_round(&self, within: u64) -> u128 {
-        let step = self.step_at(within);
-        let since = u128::from(within - self.begin(step));
+        let step = self.times().step_at(within);
+        let since = u128::from(within - self.times().begin(step));
         self.0.earned[step] + since * u128::from(self.0.steps.rates[step].bps())
     }
 
     fn per_round(&self) -> u128 {
-        self.period().map_or(0, |period| self.of_round(period))
+        self.times().period().map_or(0, |period| self.of_round(period))
     }
 }
 
@@ -260,7 +221,7 @@ mod tests {
 
     #[test]
     fn extreme_rates_and_times_do_not_overflow() {
-        let most = u64::MAX / NANOS_PER_MICRO;
+        let most = u64::MAX / 1_000;
         let trace = trace(&[(0, u64::MAX), (most - 1, u64::MAX)], Some(most)).unwrap();
         assert!(trace.earned_until(u64::MAX) > 0);
         assert_eq!(trace.instant_of(u128::MAX), None);

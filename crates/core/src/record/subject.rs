@@ -223,8 +223,8 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// What the emulated `path` was asked for: round trip, rate, and the longest wait in its queue. Behind a trace neither of the latter two is
-    /// known: the record does not say when in the trace it was.
+    /// What the emulated `path` was asked for: round trip, rate, and the longest wait in its queue. Behind a trace of rates neither of the latter two is
+    /// known, and behind one of delays the round trip is not: the record does not say when in the trace it was.
     pub fn asked(path: &PathSpec) -> Self {
         let micros = |time: Duration| Fact::asked(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         let way = |direction| {
@@ -245,8 +245,9 @@ impl PathFacts {
                 ..WayFacts::default()
             })
         };
+        let has_one_rtt = path.forward.delay_trace.is_none() && path.reverse.delay_trace.is_none();
         Self {
-            base_rtt_us: Some(micros(path.rtt())).filter(|rtt| rtt.value > 0),
+            base_rtt_us: Some(micros(path.rtt())).filter(|rtt| has_one_rtt && rtt.value > 0),
             forward: way(Direction::Forward),
             reverse: way(Direction::Reverse),
         }

@@ -531,7 +531,13 @@ impl Reader {
                 value.is_str()
                     || !matches!(
                         key.kind,
-                        Kind::Word | Kind::Application | Kind::Aqm | Kind::Trace | Kind::Profile
+                        Kind::Word
+                            | Kind::Application
+                            | Kind::Aqm
+                            | Kind::Trace
+                            | Kind::DelayTrace
+                            | Kind::LossTrace
+                            | Kind::Profile
                     )
             }),
         };

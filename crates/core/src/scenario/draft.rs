@@ -51,6 +51,8 @@ pub(super) struct PathDraft {
     pub(super) profile: Option<String>,
     pub(super) subscriber: Option<Subscriber>,
     pub(super) rtt: Option<Duration>,
+    /// The name of a trace.
+    pub(super) rtt_trace: Option<String>,
     pub(super) split: Option<Split>,
     pub(super) forward_delay: Option<Duration>,
     pub(super) reverse_delay: Option<Duration>,
@@ -83,6 +85,8 @@ pub(super) struct WayDraft {
     pub(super) ecn: Option<bool>,
     pub(super) burst: Option<Bytes>,
     pub(super) loss: Option<LossSpec>,
+    /// The name of a trace.
+    pub(super) loss_trace: Option<String>,
     pub(super) jitter: Option<Duration>,
     pub(super) delay_limit: Option<QueueLimit>,
     pub(super) mark: Option<LossSpec>,

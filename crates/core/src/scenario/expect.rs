@@ -8,7 +8,7 @@ use crate::plan::{Against, Claim};
 use crate::units::Ratio;
 
 /// All metrics, in the order of `[expect]`.
-pub(super) const METRICS: [ExpectMetric; 20] = [
+pub(super) const METRICS: [ExpectMetric; 22] = [
     ExpectMetric::Goodput,
     ExpectMetric::Sender,
     ExpectMetric::Retransmits,
@@ -29,6 +29,8 @@ pub(super) const METRICS: [ExpectMetric; 20] = [
     ExpectMetric::Bufferbloat,
     ExpectMetric::IdleRtt,
     ExpectMetric::LoadedRtt,
+    ExpectMetric::LoadedRttP95,
+    ExpectMetric::Fairness,
 ];
 
 /// Reads an expectation of a metric.
@@ -89,6 +91,8 @@ pub(super) const fn name(metric: ExpectMetric) -> &'static str {
         ExpectMetric::Bufferbloat => "bufferbloat",
         ExpectMetric::IdleRtt => "idle_rtt",
         ExpectMetric::LoadedRtt => "loaded_rtt",
+        ExpectMetric::LoadedRttP95 => "loaded_rtt_p95",
+        ExpectMetric::Fairness => "fairness",
     }
 }
 
@@ -130,8 +134,10 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
         | ExpectMetric::Srtt
         | ExpectMetric::BaseRtt
         | ExpectMetric::IdleRtt
-        | ExpectMetric::LoadedRtt => duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6)),
+        | ExpectMetric::LoadedRtt
+        | ExpectMetric::LoadedRttP95 => duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6)),
         ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
+        ExpectMetric::Fairness => ratio(text).map(|index| Bound::Value(index.fraction())),
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => {
             word(text, LimitedBy::ALL.iter().map(|one| one.as_str()))
         }
@@ -231,6 +237,8 @@ const fn example(metric: ExpectMetric) -> &'static str {
         ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt => "<= 12ms",
         ExpectMetric::IdleRtt => "within 10% of 20ms",
         ExpectMetric::LoadedRtt => ">= 60ms",
+        ExpectMetric::LoadedRttP95 => "<= 35ms",
+        ExpectMetric::Fairness => ">= 95%",
         ExpectMetric::Flows => "= rwnd, app",
         ExpectMetric::Bufferbloat => "= forward",
         ExpectMetric::Lost => "within 5% of 90%",

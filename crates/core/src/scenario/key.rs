@@ -37,8 +37,12 @@ pub enum Kind {
     Aqm,
     /// `["300B", "1200B"]`
     Writes,
-    /// `"lte-driving"`, or a file's name.
+    /// A rate over time: `"lte-driving"`, or a file's name.
     Trace,
+    /// A delay over time: `"starlink"`, or a file's name.
+    DelayTrace,
+    /// A loss over time: `"lte-handover"`, or a file's name.
+    LossTrace,
     /// `"lte"`
     Profile,
     /// A sysctl's value, in its own form.
@@ -66,6 +70,8 @@ impl Kind {
             Self::Aqm => "\"fq_codel\", or a table, e.g. { kind = \"codel\", target = \"5ms\" }",
             Self::Writes => "a list of sizes, e.g. [\"300B\", \"1200B\"]",
             Self::Trace => "the name of a trace or of a file, e.g. \"lte-driving\"",
+            Self::DelayTrace => "the name of a trace or of a file, e.g. \"starlink\"",
+            Self::LossTrace => "the name of a trace or of a file, e.g. \"lte-handover\"",
             Self::Profile => "the name of a profile, e.g. \"lte\"",
             Self::Sysctl => "the sysctl's value in its own form",
             Self::Expectation => "a comparison, e.g. \">= 95% of rate\"",

@@ -7,16 +7,20 @@ use super::key::Kind;
 use super::layer::{Layer, Text};
 use super::library::Library;
 use super::profiles::{PROFILES, Profile};
-use super::trace_models::{TRACE_MODELS, TraceModel};
-use super::trace_text;
-use crate::cell::RateTrace;
+use super::trace_models::{DELAY_MODELS, LOSS_MODELS, TRACE_MODELS};
+use super::trace_text::{self, TraceProblem};
+use crate::cell::{RateTrace, StepTrace};
 use crate::parse::nearest;
+use crate::units::Ratio;
 use std::collections::BTreeMap;
 
 /// Everything that the settings of a scenario name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named {
     traces: BTreeMap<String, RateTrace>,
+    /// Round trips, nanoseconds.
+    delays: BTreeMap<String, StepTrace<u64>>,
+    losses: BTreeMap<String, StepTrace<Ratio>>,
     profiles: BTreeMap<String, PathDraft>,
     /// Texts that neither the scenario nor the program holds, by their names in `[files]`.
     outside: BTreeMap<String, String>,
@@ -38,9 +42,19 @@ impl Named {
         if loader.problems.is_empty() { Ok(loader.named) } else { Err(loader.problems) }
     }
 
-    /// The trace called `name`, which was loaded.
+    /// The trace of rates called `name`, which was loaded.
     pub(super) fn trace(&self, name: &str) -> Option<&RateTrace> {
         self.traces.get(name)
+    }
+
+    /// The trace of round trips called `name`, nanoseconds, which was loaded.
+    pub(super) fn delays(&self, name: &str) -> Option<&StepTrace<u64>> {
+        self.delays.get(name)
+    }
+
+    /// The trace of losses called `name`, which was loaded.
+    pub(super) fn losses(&self, name: &str) -> Option<&StepTrace<Ratio>> {
+        self.losses.get(name)
     }
 
     /// The path that the profile `name` stands for, which was loaded.
@@ -76,7 +90,9 @@ impl Loader<'_> {
     fn layer(&mut self, layer: &Layer) {
         for setting in &layer.settings {
             match setting.key.kind {
-                Kind::Trace => setting.values.iter().for_each(|value| self.trace(value)),
+                Kind::Trace => setting.values.iter().for_each(|value| self.rates(value)),
+                Kind::DelayTrace => setting.values.iter().for_each(|value| self.delays(value)),
+                Kind::LossTrace => setting.values.iter().for_each(|value| self.losses(value)),
                 Kind::Profile => setting.values.iter().for_each(|value| self.profile(value)),
                 _ => {}
             }
@@ -138,16 +154,45 @@ impl Loader<'_> {
         format!("{meant}The profiles are: {}", known.join(", "))
     }
 
-    fn trace(&mut self, value: &Text) {
-        let name = &value.text;
-        if self.named.traces.contains_key(name) {
-            return;
+    fn rates(&mut self, value: &Text) {
+        let models = TRACE_MODELS.iter().map(|model| (model.name, || model.trace()));
+        if !self.named.traces.contains_key(&value.text)
+            && let Some(trace) = self.trace(value, models, trace_text::read)
+        {
+            self.named.traces.insert(value.text.clone(), trace);
         }
+    }
+
+    fn delays(&mut self, value: &Text) {
+        let models = DELAY_MODELS.iter().map(|model| (model.name, || model.trace()));
+        if !self.named.delays.contains_key(&value.text)
+            && let Some(trace) = self.trace(value, models, trace_text::read_delays)
+        {
+            self.named.delays.insert(value.text.clone(), trace);
+        }
+    }
+
+    fn losses(&mut self, value: &Text) {
+        let models = LOSS_MODELS.iter().map(|model| (model.name, || model.trace()));
+        if !self.named.losses.contains_key(&value.text)
+            && let Some(trace) = self.trace(value, models, trace_text::read_losses)
+        {
+            self.named.losses.insert(value.text.clone(), trace);
+        }
+    }
+
+    /// The trace that `value` names: a text of the scenario, one of `models`, or a text from elsewhere; `None` where a problem is reported.
+    fn trace<T, M: Fn() -> T>(
+        &mut self,
+        value: &Text,
+        models: impl Iterator<Item = (&'static str, M)> + Clone,
+        read: fn(&str) -> Result<T, TraceProblem>,
+    ) -> Option<T> {
+        let name = &value.text;
         let (shown, text) = if let Some(text) = self.document.files.get(name) {
             (format!("{name} in [{FILES}]"), text.clone())
-        } else if let Some(model) = TraceModel::find(name) {
-            self.named.traces.insert(name.clone(), model.trace());
-            return;
+        } else if let Some((_, make)) = models.clone().find(|(model, _)| model == name) {
+            return Some(make());
         } else {
             match self.library.trace(name) {
                 Ok(Some(found)) => {
@@ -155,22 +200,24 @@ impl Loader<'_> {
                     (found.name, found.text)
                 }
                 Ok(None) => {
-                    return self.report(value, format!("there is no trace \"{name}\""), unknown_trace(name));
+                    let help = unknown_trace(name, models.map(|(model, _)| model));
+                    self.report(value, format!("there is no trace \"{name}\""), help);
+                    return None;
                 }
                 Err(error) => {
                     let help = "write the name of a file that can be read, relative to the scenario";
-                    return self.report(value, format!("the trace \"{name}\": {error}"), help);
+                    self.report(value, format!("the trace \"{name}\": {error}"), help);
+                    return None;
                 }
             }
         };
-        match trace_text::read(&text) {
-            Ok(trace) => {
-                self.named.traces.insert(name.clone(), trace);
-            }
+        match read(&text) {
+            Ok(trace) => Some(trace),
             Err(problem) => {
                 let origin = Origin { source: self.sources.len(), span: problem.span };
                 self.sources.push(SourceText { name: shown, text });
                 self.problems.push(ScenarioProblem::new(&origin, problem.message, problem.help));
+                None
             }
         }
     }
@@ -193,8 +240,8 @@ fn nearest_first<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Vec<&'
     words
 }
 
-fn unknown_trace(name: &str) -> String {
-    let known: Vec<&str> = TRACE_MODELS.iter().map(|model| model.name).collect();
+fn unknown_trace(name: &str, models: impl Iterator<Item = &'static str>) -> String {
+    let known: Vec<&str> = models.collect();
     let meant = nearest(name, &known).map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
     format!(
         "{meant}The traces are: {}; or write the name of a file, relative to the scenario",

@@ -53,15 +53,19 @@ impl PathDraft {
         self
     }
 
-    /// Forgets what the key `name` speaks of under other names: a round trip and the delays of both directions, a rate and its trace, all
-    /// changes.
+    /// Forgets what the key `name` speaks of under other names: a round trip and the delays of both directions, a rate or a loss and its
+    /// trace, all changes.
     pub(super) fn forget_beside(&mut self, name: &str) {
-        const DELAYS: [&str; 4] = ["rtt", "split", "forward_delay", "reverse_delay"];
+        const DELAYS: [&str; 5] = ["rtt", "rtt_trace", "split", "forward_delay", "reverse_delay"];
         let forget_rate = |way: &mut WayDraft| (way.rate, way.rate_trace) = (None, None);
+        let forget_loss = |way: &mut WayDraft| (way.loss, way.loss_trace) = (None, None);
         match name {
             _ if DELAYS.contains(&name) => {
-                (self.rtt, self.split, self.forward_delay, self.reverse_delay) = (None, None, None, None);
+                (self.rtt, self.rtt_trace, self.split) = (None, None, None);
+                (self.forward_delay, self.reverse_delay) = (None, None);
             }
+            "loss" | "loss_trace" => forget_loss(&mut self.forward),
+            "reverse_loss" | "reverse_loss_trace" => forget_loss(&mut self.reverse),
             "rate" | "rate_trace" => forget_rate(&mut self.forward),
             "reverse_rate" | "reverse_rate_trace" => forget_rate(&mut self.reverse),
             _ if name.starts_with(CHANGE) => self.changes.clear(),

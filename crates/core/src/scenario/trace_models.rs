@@ -1,11 +1,11 @@
 //! The traces that pipefill ships, made from published models. The same numbers come out everywhere and for ever: chance has a fixed seed,
 //! and no function is used whose last digit depends on the machine.
 
-use crate::cell::{RateTrace, TraceSteps};
+use crate::cell::{RateTrace, StepTrace, TraceSteps, ValueSteps};
 use crate::prng::Prng;
-use crate::units::{Rate, Seed};
+use crate::units::{Rate, Ratio, Seed};
 
-/// A trace that is built in.
+/// A trace of rates that is built in.
 #[derive(Debug)]
 pub struct TraceModel {
     /// Its name in a scenario.
@@ -54,6 +54,41 @@ pub const TRACE_MODELS: &[TraceModel] = &[
         make: starlink,
     },
 ];
+
+/// A trace of delays or losses that is built in.
+#[derive(Debug)]
+pub struct ValueModel<V: 'static> {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it stands for, with its source.
+    pub source: &'static str,
+    make: fn(&mut Prng) -> ValueSteps<V>,
+}
+
+/// Round trips over time, nanoseconds.
+pub const DELAY_MODELS: &[ValueModel<u64>] = &[ValueModel {
+    name: "starlink",
+    source: "Starlink: a new round trip every 15 s, when satellites are assigned anew (Mohan et al., WWW 2024), between 35 and 65 ms",
+    make: starlink_round_trips,
+}];
+
+/// Losses over time.
+pub const LOSS_MODELS: &[ValueModel<Ratio>] = &[ValueModel {
+    name: "lte-handover",
+    source: "LTE in a moving car: nothing passes for 50 ms at each handover, the interruption of 3GPP TR 36.881, once in 15 s",
+    make: lte_handovers,
+}];
+
+impl<V> ValueModel<V> {
+    /// The trace.
+    ///
+    /// # Panics
+    /// Never: a test makes each.
+    pub fn trace(&self) -> StepTrace<V> {
+        let steps = (self.make)(&mut Prng::stream(Seed::new(1), self.name));
+        StepTrace::new(steps).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+}
 
 impl TraceModel {
     /// The model called `name`.
@@ -150,6 +185,33 @@ fn starlink(chance: &mut Prng) -> Made {
     Made { every_ms: 100, rates }
 }
 
+/// Eight slots, in steps of 100 µs.
+fn starlink_round_trips(chance: &mut Prng) -> ValueSteps<u64> {
+    const SLOT_US: u64 = 15_000_000;
+    const SLOTS: u64 = 8;
+    let round_trip = |_| 35_000_000 + 100_000 * below(chance, 301.0);
+    ValueSteps {
+        at_us: (0..SLOTS).map(|slot| slot * SLOT_US).collect(),
+        values: (0..SLOTS).map(round_trip).collect(),
+        period_us: Some(SLOTS * SLOT_US),
+    }
+}
+
+/// Eight handovers in two minutes, each somewhere in its 15 s, in steps of 10 ms.
+fn lte_handovers(chance: &mut Prng) -> ValueSteps<Ratio> {
+    const SLOT_US: u64 = 15_000_000;
+    const SLOTS: u64 = 8;
+    const INTERRUPTION_US: u64 = 50_000;
+    let mut steps =
+        ValueSteps { at_us: vec![0], values: vec![Ratio::ZERO], period_us: Some(SLOTS * SLOT_US) };
+    for slot in 0..SLOTS {
+        let at_us = slot * SLOT_US + 10_000 * (1 + below(chance, 1_490.0));
+        steps.at_us.extend([at_us, at_us + INTERRUPTION_US]);
+        steps.values.extend([Ratio::ONE, Ratio::ZERO]);
+    }
+    steps
+}
+
 /// States of a channel that goes to either neighbour with probability `step`, from the middle on.
 fn markov_channel(
     chance: &mut Prng,
@@ -167,6 +229,13 @@ fn markov_channel(
         }
         state
     })
+}
+
+/// A whole number below `bound`, each as likely as the others.
+fn below(chance: &mut Prng, bound: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounds are below 10^4")]
+    let number = (bound * chance.next_unit()) as u64;
+    number
 }
 
 /// Nearly normal: the sum of twelve uniform numbers less six, which needs no function of the machine's library.
@@ -192,6 +261,20 @@ mod tests {
             })
             .collect();
         assert_eq!(found, EXPECTED);
+    }
+
+    #[test]
+    fn delays_and_losses_are_what_they_were() {
+        let hash = |text: String| crate::prng::fnv1a(text.as_bytes());
+        let text = |steps: serde_json::Result<String>| steps.unwrap_or_default();
+        let [delays] = DELAY_MODELS else { panic!("another model") };
+        let [losses] = LOSS_MODELS else { panic!("another model") };
+        let (delays, losses) = (delays.trace(), losses.trace());
+        assert!(delays.values().iter().all(|ns| (35_000_000..=65_000_000).contains(ns)), "{delays:?}");
+        let handovers = losses.steps().at_us.windows(2).step_by(2).count();
+        assert_eq!((delays.values().len(), handovers), (8, 8));
+        let hashes = [hash(text(serde_json::to_string(&delays))), hash(text(serde_json::to_string(&losses)))];
+        assert_eq!(hashes.map(|hash| format!("{hash:016x}")), ["f7e00879716c119e", "bc2360bcba88b6f6"]);
     }
 
     const EXPECTED: [&str; 5] = [

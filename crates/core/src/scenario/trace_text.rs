@@ -1,9 +1,9 @@
-//! Traces as text: mahimahi's delivery opportunities, or a rate from each time on.
+//! Traces as text: mahimahi's delivery opportunities, or a rate, a delay or a loss from each time on.
 
 use super::bounds;
-use crate::cell::{RateTrace, TRACE_STEPS_MAX, TraceSteps};
-use crate::parse::{ParseError, duration_text};
-use crate::units::{NANOS_PER_SEC, Rate};
+use crate::cell::{BadTrace, RateTrace, StepTrace, TRACE_STEPS_MAX, TraceSteps, ValueSteps};
+use crate::parse::{ParseError, duration_text, ratio};
+use crate::units::{NANOS_PER_SEC, Rate, Ratio};
 use std::ops::Range;
 
 /// Most bytes of a trace's text: two million opportunities.
@@ -41,27 +41,80 @@ struct Line<'a> {
     span: Range<usize>,
 }
 
-/// Reads a trace. Text behind `#`, and empty lines, do not matter. Where the first line is a whole number the trace is mahimahi's.
+/// What the values of a trace are called, and one of them with its time.
+#[derive(Debug, Clone, Copy)]
+struct Noun {
+    name: &'static str,
+    example: &'static str,
+    /// A value at which nothing passes.
+    outage: Option<&'static str>,
+}
+
+const RATE: Noun = Noun { name: "rate", example: "10mbit", outage: Some("0bit") };
+const DELAY: Noun = Noun { name: "round trip", example: "40ms", outage: None };
+const LOSS: Noun = Noun { name: "loss", example: "1%", outage: Some("100%") };
+
+/// Reads a trace of rates. Text behind `#`, and empty lines, do not matter. Where the first line is a whole number the trace is mahimahi's.
 ///
 /// # Errors
 /// The first line that is wrong, and what to write instead.
 pub(super) fn read(text: &str) -> Result<RateTrace, TraceProblem> {
+    let first = first_line(text, RATE)?;
+    let is_mahimahi = first.text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_mahimahi {
+        return opportunities(lines(text));
+    }
+    let (steps, last) = steps(lines(text), RATE, bounds::rate_or_zero)?;
+    let ValueSteps { at_us, values, period_us } = steps;
+    RateTrace::new(TraceSteps { at: at_us, rates: values, period: period_us }).map_err(|_| {
+        let help = format!(
+            "end with a rate above zero, or with the time at which it begins again, e.g. \"60s {REPEAT}\""
+        );
+        TraceProblem::new(&last, "the rate is 0 for ever", help)
+    })
+}
+
+/// Reads a trace of delays, nanoseconds.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_delays(text: &str) -> Result<StepTrace<u64>, TraceProblem> {
+    let nanos =
+        |text: &str| bounds::duration(text).map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
+    read_values(text, DELAY, nanos)
+}
+
+/// Reads a trace of losses.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_losses(text: &str) -> Result<StepTrace<Ratio>, TraceProblem> {
+    read_values(text, LOSS, ratio)
+}
+
+fn read_values<V>(
+    text: &str,
+    noun: Noun,
+    parse: impl Fn(&str) -> Result<V, ParseError>,
+) -> Result<StepTrace<V>, TraceProblem> {
+    first_line(text, noun)?;
+    let (steps, last) = steps(lines(text), noun, parse)?;
+    let help = "begin at 0s, with each time later than that of the line before";
+    StepTrace::new(steps).map_err(|error: BadTrace| TraceProblem::new(&last, error.to_string(), help))
+}
+
+/// The first line of a text that is not too long.
+fn first_line(text: &str, noun: Noun) -> Result<Line<'_>, TraceProblem> {
     let whole = Line { text, span: 0..text.len().min(1) };
     if text.len() > TRACE_TEXT_MAX {
         let message = format!("the trace is longer than {TRACE_TEXT_MAX} bytes");
-        return Err(TraceProblem::new(
-            &whole,
-            message,
-            "cut a part out of it: a trace begins again at its end",
-        ));
+        let help = "cut a part out of it: a trace begins again at its end";
+        return Err(TraceProblem::new(&whole, message, help));
     }
-    let mut lines = lines(text).peekable();
-    let Some(first) = lines.peek() else {
-        let help = "write a line for each rate, e.g. \"0s 10mbit\"";
-        return Err(TraceProblem::new(&whole, "the trace is empty", help));
-    };
-    let is_mahimahi = first.text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_mahimahi { opportunities(lines) } else { steps(lines) }
+    lines(text).next().ok_or_else(|| {
+        let help = format!("write a line for each {}, e.g. \"0s {}\"", noun.name, noun.example);
+        TraceProblem::new(&whole, "the trace is empty", help)
+    })
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
@@ -155,48 +208,45 @@ fn averaged(counts: &[(u64, u64)], end: u64, resolution: u64) -> TraceSteps {
     steps
 }
 
-/// `0s 10mbit`: a rate from a time on; `20s repeat`: the trace begins again.
-fn steps<'a>(lines: impl Iterator<Item = Line<'a>>) -> Result<RateTrace, TraceProblem> {
-    let mut steps = TraceSteps { at: Vec::new(), rates: Vec::new(), period: None };
-    let mut last: Option<Line<'a>> = None;
+/// `0s 10mbit`: a value from a time on; `20s repeat`: the trace begins again. The steps, and the last line.
+fn steps<'a, V>(
+    lines: impl Iterator<Item = Line<'a>>,
+    noun: Noun,
+    parse: impl Fn(&str) -> Result<V, ParseError>,
+) -> Result<(ValueSteps<V>, Line<'a>), TraceProblem> {
+    let mut steps = ValueSteps { at_us: Vec::new(), values: Vec::new(), period_us: None };
+    let mut last = Line { text: "", span: 0..0 };
     for line in lines {
-        if steps.period.is_some() {
+        if steps.period_us.is_some() {
             let help = "write it on the last line: the trace begins again there";
             return Err(TraceProblem::new(&line, format!("a line after \"{REPEAT}\""), help));
         }
-        let (time, value) = time_and_value(&line)?;
-        check_order(&line, time, steps.at.last().copied())?;
+        let (time, value) = time_and_value(&line, noun)?;
+        check_order(&line, time, steps.at_us.last().copied(), noun)?;
         if value == REPEAT {
-            steps.period = Some(time);
+            steps.period_us = Some(time);
         } else {
-            let rate = bounds::rate_or_zero(value).map_err(|error| TraceProblem::of_value(&line, error))?;
-            steps.at.push(time);
-            steps.rates.push(rate);
+            steps.values.push(parse(value).map_err(|error| TraceProblem::of_value(&line, error))?);
+            steps.at_us.push(time);
         }
-        if steps.at.len() > TRACE_STEPS_MAX {
-            let message = format!("the rate changes more than {TRACE_STEPS_MAX} times");
+        if steps.at_us.len() > TRACE_STEPS_MAX {
+            let message = format!("the {} changes more than {TRACE_STEPS_MAX} times", noun.name);
             let help = format!("write fewer steps, and let them begin again: end with e.g. \"60s {REPEAT}\"");
             return Err(TraceProblem::new(&line, message, help));
         }
-        last = Some(line);
+        last = line;
     }
-    let line = last.unwrap_or(Line { text: "", span: 0..0 });
-    RateTrace::new(steps).map_err(|_| {
-        let help = format!(
-            "end with a rate above zero, or with the time at which it begins again, e.g. \"60s {REPEAT}\""
-        );
-        TraceProblem::new(&line, "the rate is 0 for ever", help)
-    })
+    Ok((steps, last))
 }
 
 /// The microsecond of a line, and what stands behind it.
-fn time_and_value<'a>(line: &Line<'a>) -> Result<(u64, &'a str), TraceProblem> {
+fn time_and_value<'a>(line: &Line<'a>, noun: Noun) -> Result<(u64, &'a str), TraceProblem> {
     let mut words = line.text.split_ascii_whitespace();
     let (Some(time), Some(value), None) = (words.next(), words.next(), words.next()) else {
-        let message = format!("\"{}\" is not a time and a rate", line.text);
-        let help = format!(
-            "write e.g. \"5s 10mbit\", \"5s 0bit\" for an outage, or \"20s {REPEAT}\" on the last line"
-        );
+        let message = format!("\"{}\" is not a time and a {}", line.text, noun.name);
+        let outage = noun.outage.map_or_else(String::new, |value| format!(", \"5s {value}\" for an outage"));
+        let help =
+            format!("write e.g. \"5s {}\"{outage}, or \"20s {REPEAT}\" on the last line", noun.example);
         return Err(TraceProblem::new(line, message, help));
     };
     let span = bounds::duration(time).map_err(|error| TraceProblem::of_value(line, error))?;
@@ -213,12 +263,13 @@ fn time_and_value<'a>(line: &Line<'a>) -> Result<(u64, &'a str), TraceProblem> {
     Ok((nanos / micro, value))
 }
 
-fn check_order(line: &Line<'_>, time: u64, before: Option<u64>) -> Result<(), TraceProblem> {
+fn check_order(line: &Line<'_>, time: u64, before: Option<u64>, noun: Noun) -> Result<(), TraceProblem> {
     let text = |micros: u64| duration_text(std::time::Duration::from_micros(micros));
     match before {
         None if time > 0 => {
-            let message = format!("the trace has no rate before {}", text(time));
-            Err(TraceProblem::new(line, message, "begin with what holds from the start, e.g. \"0s 10mbit\""))
+            let message = format!("the trace has no {} before {}", noun.name, text(time));
+            let help = format!("begin with what holds from the start, e.g. \"0s {}\"", noun.example);
+            Err(TraceProblem::new(line, message, help))
         }
         Some(before) if time <= before => {
             let message = format!("the time does not go on: {} after {}", text(time), text(before));
@@ -299,10 +350,44 @@ mod tests {
     }
 
     #[test]
+    fn delays_and_losses_hold_from_each_time_on() {
+        let delays = read_delays("0s 40ms\n15s 62.5ms # another satellite\n30s repeat\n").unwrap();
+        assert_eq!(delays.values(), [40_000_000, 62_500_000]);
+        assert_eq!(
+            [14_999, 15_000, 30_000].map(|ms| delays.at(ms * 1_000_000) / 1_000),
+            [40_000, 62_500, 40_000]
+        );
+        let losses = read_losses("0s 0.1%\n10s 100%\n10050ms 0%\n").unwrap();
+        assert_eq!(
+            losses.values().iter().map(|share| share.percent()).collect::<Vec<_>>(),
+            [0.1, 100.0, 0.0]
+        );
+        for (text, line, message, help) in [
+            ("", 1, "empty", "0s 40ms"),
+            ("5s 40ms\n", 1, "no round trip before 5s", "0s 40ms"),
+            ("0s 40ms\n9s\n", 2, "not a time and a round trip", "5s 40ms"),
+            ("0s 40ms\n9s 40\n", 2, "needs a unit", "40ms"),
+            ("0s 40ms\n9s 9999h\n", 2, "9999h", "1000h"),
+            ("0s 40ms\n0s 50ms\n", 2, "does not go on", "sort"),
+            ("5s repeat\n", 1, "no round trip before 5s", "0s 40ms"),
+        ] {
+            let problem = read_delays(text).expect_err(text);
+            assert_eq!(text[..problem.span.start].matches('\n').count() + 1, line, "{text:?} {problem:?}");
+            assert!(problem.message.contains(message) && problem.help.contains(help), "{text:?} {problem:?}");
+        }
+        let problem = read_losses("0s 1%\n5s 101%\n").expect_err("more than all");
+        assert!(problem.message.contains("more than 100%"), "{problem:?}");
+        assert!(read_losses("0s 1%\n5s\n").expect_err("no share").help.contains("5s 100%"));
+    }
+
+    #[test]
     fn ten_million_changes_are_refused() {
         let many: String = (0..=TRACE_STEPS_MAX).map(|at| format!("{at}ms {}mbit\n", at % 2 + 1)).collect();
         let problem = read(&many).expect_err("many");
         assert!(problem.message.contains("more than 100000"), "{problem:?}");
+        let many: String = (0..=TRACE_STEPS_MAX).map(|at| format!("{at}ms {}ms\n", at % 2 + 1)).collect();
+        let problem = read_delays(&many).expect_err("many");
+        assert!(problem.message.contains("the round trip changes more than 100000"), "{problem:?}");
         let longer = "1\n".repeat(TRACE_TEXT_MAX / 2 + 1);
         assert!(read(&longer).expect_err("long").message.contains("longer than"));
     }

@@ -94,6 +94,8 @@ fn refuse_hazards(way: &DirectionSpec) -> Result<(), String> {
         ("inner_mtu", way.inner_mtu.is_some()),
         ("rate_layer", way.framing.is_some()),
         ("rate_trace", way.rate_trace.is_some()),
+        ("rtt_trace", way.delay_trace.is_some()),
+        ("loss_trace", way.loss_trace.is_some()),
         ("change", !way.changes.is_empty()),
     ];
     match keys.into_iter().find(|(_, is_asked)| *is_asked) {

@@ -202,6 +202,9 @@ fn word(quantity: Quantity) -> String {
         Quantity::Srtt => "srtt".to_owned(),
         Quantity::Backlog => "backlog".to_owned(),
         Quantity::Sojourn => "sojourn".to_owned(),
+        Quantity::Probability => "probability".to_owned(),
+        Quantity::AqmMarks => "aqm_marks".to_owned(),
+        Quantity::AqmDrops => "aqm_drops".to_owned(),
         Quantity::Ping { payload, reply } => format!("ping {payload}→{reply} B"),
     }
 }

@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 /// Anchor, name, explanation.
-const TERMS: [(&str, &str, &str); 48] = [
+const TERMS: [(&str, &str, &str); 50] = [
     (
         "goodput",
         "goodput",
@@ -97,6 +97,16 @@ const TERMS: [(&str, &str, &str); 48] = [
         "sojourn",
         "sojourn time",
         "How long packets waited in the bottleneck's queue, in the direction of the data, where an AQM manages it: the mean of each interval.",
+    ),
+    (
+        "probability",
+        "probability",
+        "With which probability PIE, RED or DualPI2 drops or marks a packet; of DualPI2 the base probability, whose square is that of classic packets.",
+    ),
+    (
+        "aqm-marks",
+        "marks, drops",
+        "Packets that the AQM had marked CE, or dropped though there was room, by then.",
     ),
     (
         "path-rate",

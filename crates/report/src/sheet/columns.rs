@@ -10,7 +10,7 @@ use pipefill_core::cell::Protocol;
 pub(crate) const EXACT: &str = "exact";
 
 /// In the order of the table.
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     column("offered", Kind::Rate, |c| float(c.offered_bps)),
     Column { name: "goodput", udp_name: "received", kind: Kind::Rate, value: |c| float(c.goodput_bps) },
     column("±%", Kind::Ratio, half_width_percent),
@@ -22,6 +22,7 @@ const COLUMNS: [Column; 11] = [
     column("retr", Kind::Count, |c| float(c.tcp.retransmits)),
     column("publ. retr", Kind::Count, |c| c.published?.retransmits),
     column("RTT", Kind::Time, |c| float(c.tcp.srtt_us_p50).map(|us| us * 1e3)),
+    column("fairness", Kind::Ratio, fairness),
 ];
 
 /// Left to a table of their own where buffers are what is asked about.
@@ -38,6 +39,12 @@ pub(crate) const SUM: &str = "sum";
 fn is_mixed(cell: &CellResult) -> bool {
     let kind = |flow: &FlowResult| (flow.figures.protocol, flow.figures.direction);
     cell.flows.windows(2).any(|pair| kind(&pair[0]) != kind(&pair[1]))
+}
+
+/// Jain's index, where all streams share a direction of the path.
+fn fairness(cell: &CellResult) -> Option<f64> {
+    let is_one_way = cell.flows.windows(2).all(|pair| pair[0].figures.direction == pair[1].figures.direction);
+    cell.fairness_index.filter(|_| is_one_way)
 }
 
 /// All columns that have a value for some cell, with their entries.

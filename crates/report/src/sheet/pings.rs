@@ -24,6 +24,11 @@ pub(super) fn are_there(cells: &[&CellResult]) -> bool {
     cells.iter().any(|cell| cell.ping.is_some())
 }
 
+/// Whether any of `cells` has round trips of several sizes: those of one size are in the table of the flows beside which they were sent.
+pub(super) fn have_sizes(cells: &[&CellResult]) -> bool {
+    cells.iter().filter_map(|cell| ping(cell)).any(|ping| ping.sizes.len() > 1)
+}
+
 /// The columns of the fit.
 pub(super) fn fits(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
     column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells)

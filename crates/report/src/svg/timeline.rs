@@ -33,8 +33,13 @@ const ABOVE: f64 = 1.05;
 /// limits on its edge, and both are to be seen.
 type Curve = (Quantity, &'static str, &'static str);
 
+/// Panels of the bottleneck's queue.
+const QUEUES: [&str; 4] = ["queue", "sojourn time", "probability", "marks, drops"];
+/// The panel of round trips, those of pings too.
+const ROUND_TRIPS: &str = "RTT";
+
 /// What is drawn below goodput: a panel's name, its unit, and its curves.
-const PANELS: [(&str, Kind, &[Curve]); 5] = [
+const PANELS: [(&str, Kind, &[Curve]); 7] = [
     (
         "windows",
         Kind::Bytes,
@@ -49,9 +54,15 @@ const PANELS: [(&str, Kind, &[Curve]); 5] = [
         Kind::Bytes,
         &[(Quantity::Queued, "memory in use", "c4"), (Quantity::Sndbuf, "its limit", "c7 dashed")],
     ),
-    ("RTT", Kind::Time, &[(Quantity::Srtt, "smoothed RTT", "c2")]),
+    (ROUND_TRIPS, Kind::Time, &[(Quantity::Srtt, "smoothed RTT", "c2")]),
     ("queue", Kind::Bytes, &[(Quantity::Backlog, "bytes waiting at the bottleneck", "c5")]),
     ("sojourn time", Kind::Time, &[(Quantity::Sojourn, "mean wait in the queue", "c5")]),
+    ("probability", Kind::Percent, &[(Quantity::Probability, "drop or mark probability of the AQM", "c5")]),
+    (
+        "marks, drops",
+        Kind::Count,
+        &[(Quantity::AqmMarks, "marked so far", "c2"), (Quantity::AqmDrops, "dropped so far", "c1")],
+    ),
 ];
 
 /// A panel with what was measured for it.
@@ -250,16 +261,20 @@ fn time_labels(bottom: f64, time: &Scale, ticks: &[Tick]) -> Markup {
     }
 }
 
-/// Values are in microseconds, [`Kind::Time`] counts nanoseconds.
+/// Values are in microseconds and parts per billion; [`Kind::Time`] counts nanoseconds.
 fn factor(kind: Kind) -> f64 {
-    if kind == Kind::Time { 1e3 } else { 1.0 }
+    match kind {
+        Kind::Time => 1e3,
+        Kind::Percent => 1e-7,
+        Kind::Rate | Kind::Bytes | Kind::Count | Kind::Ratio => 1.0,
+    }
 }
 
 /// The panels for which something was measured.
 fn panels(series: &RunSeries, rates: &[PathRate]) -> Vec<Panel> {
     let below = PANELS.iter().map(|&(name, kind, curves)| {
         let mut drawn: Vec<Drawn> = curves.iter().filter_map(|one| drawn_of(series, one)).collect();
-        if kind == Kind::Time {
+        if name == ROUND_TRIPS {
             drawn.extend(pings(series));
         }
         Panel { name: format!("{name}{}", whose(series, name)), kind, curves: drawn }
@@ -291,7 +306,7 @@ fn whose(series: &RunSeries, panel: &str) -> String {
     let flows: Vec<_> = series.flows.iter().filter(is_shown).collect();
     match (shown, flows.as_slice()) {
         _ if series.flows.len() < 2 => String::new(),
-        (Some(direction), _) if panel == "queue" => format!(" {}", direction.arrow()),
+        (Some(direction), _) if QUEUES.contains(&panel) => format!(" {}", direction.arrow()),
         (_, [only]) => format!(", {}", only.name),
         (Some(direction), _) => format!(", all {}", direction.arrow()),
         (None, _) => String::new(),

@@ -81,6 +81,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::Burst(size) => format!("a token bucket of {} at the bottleneck", bytes(size)),
         Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
         Setting::FqCodel => format!("{value} in place of the drop-tail queue at the bottleneck"),
+        Setting::MarkingAqm => format!("{name} for the qdisc of the bottleneck"),
         Setting::QueuePackets(packets) => {
             format!("a queue of {} at the bottleneck", counted(packets, "packet(s)"))
         }
@@ -97,6 +98,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         | Setting::TcpWmem(_)
         | Setting::ReceiveAutotuning
         | Setting::MtuProbing
+        | Setting::Ecn
         | Setting::KeepCwndAfterIdle => {
             format!("{name} = {value} {host}")
         }
@@ -118,7 +120,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
         }
         Setting::RmemMax(size) => sysctl(&size.to_string(), host),
         Setting::WindowScaling => sysctl("1", "both ends"),
-        Setting::ReceiveAutotuning | Setting::MtuProbing => sysctl("1", host),
+        Setting::ReceiveAutotuning | Setting::MtuProbing | Setting::Ecn => sysctl("1", host),
         Setting::KeepCwndAfterIdle => sysctl("0", host),
         Setting::Bbr => sysctl("bbr", note("on the host that sends")),
         Setting::CpuQuota { ref quota, .. } => {
@@ -133,6 +135,7 @@ fn command(change: &Change, hosts: HostNames) -> Option<String> {
             option(bytes_a_second(kbit), note("bytes/s, on the other flow"))
         }
         Setting::FqCodel => "tc qdisc replace dev DEV root fq_codel    # on the bottleneck".to_owned(),
+        Setting::MarkingAqm => "tc qdisc change dev DEV … ecn    # on the bottleneck".to_owned(),
         Setting::DelayLimit(packets) => format!("tc qdisc change … netem limit {packets}"),
         Setting::LongerQueue(_)
         | Setting::ShorterQueue(_)
@@ -336,6 +339,9 @@ fn why(reason: Reason) -> String {
         Reason::AqmKeepsItShort => {
             "the queue is never empty for long; FQ-CoDel drops or marks what has waited longer than 5 ms for a while, and gives each \
              flow a queue of its own"
+        }
+        Reason::MarksInPlaceOfDrops => {
+            "the queue's discipline drops segments of a flow without ECN; with ECN it marks them, and nothing has to be sent again"
         }
     };
     why.to_owned()

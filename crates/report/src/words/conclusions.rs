@@ -132,10 +132,17 @@ fn number(value: Option<&Value>) -> Option<f64> {
 fn told_value(metric: ExpectMetric, value: &Value) -> String {
     match (metric, value) {
         (_, Value::Word(word)) => word.clone(),
-        (ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt, Value::Number(us)) => {
-            duration(rounded(*us))
-        }
+        (
+            ExpectMetric::MinRtt
+            | ExpectMetric::Srtt
+            | ExpectMetric::BaseRtt
+            | ExpectMetric::IdleRtt
+            | ExpectMetric::LoadedRtt
+            | ExpectMetric::LoadedRttP95,
+            Value::Number(us),
+        ) => duration(rounded(*us)),
         (ExpectMetric::Retransmits, Value::Number(count)) => format!("{count:.0}"),
+        (ExpectMetric::Fairness, Value::Number(index)) => percent(*index),
         (ExpectMetric::Lost, Value::Number(lost)) => percent(lost / 100.0),
         (_, Value::Number(bps)) => rate(rounded(*bps)),
     }

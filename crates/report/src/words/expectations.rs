@@ -41,5 +41,7 @@ pub(super) const fn name(metric: ExpectMetric) -> (&'static str, &'static str) {
         ExpectMetric::Bufferbloat => ("bufferbloat", "bufferbloat"),
         ExpectMetric::IdleRtt => ("idle RTT", "idle_rtt_us"),
         ExpectMetric::LoadedRtt => ("loaded RTT", "loaded_rtt_us_p50"),
+        ExpectMetric::LoadedRttP95 => ("95th percentile of the loaded RTT", "loaded_rtt_us_p95"),
+        ExpectMetric::Fairness => ("fairness", "fairness_index"),
     }
 }

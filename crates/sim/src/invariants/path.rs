@@ -28,8 +28,6 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new(spec: &DirectionSpec, name: &'static str) -> Self {
         let is_fixed = spec.jitter.is_none() && spec.reorder.fraction() == 0.0;
-        let phases = spec.phases();
-        let shortest = phases.iter().map(|phase| phase.delay).min().unwrap_or_default();
         // A bottleneck whose rate changes is held to its highest one.
         let highest = spec.rate_over_time().map(|rates| rates.highest());
         let bottleneck = spec.bottleneck.clone().zip(highest);
@@ -39,7 +37,7 @@ impl Way {
             name,
             bottleneck,
             overhead: spec.framing().overhead,
-            delay: if is_fixed { shortest } else { Duration::ZERO },
+            delay: if is_fixed { *spec.delays().start() } else { Duration::ZERO },
             tokens: u128::from(burst) * TOKENS_PER_BYTE,
             last: Time::ZERO,
             delivered: Count::default(),

@@ -73,6 +73,67 @@ fn a_trace_of_mahimahi_is_followed_and_begins_again() {
     assert_eq!(length, Some(Duration::from_secs(1)));
 }
 
+/// A run of one flow over a path without a rate, with a text for the trace `it`.
+fn over(path: &str, flow: &str, trace: &str) -> RunRecord {
+    let text = format!(
+        "name = \"trace\"\n[path]\n{path}\n[run]\nrepeat = 1\n[[flow]]\n{flow}\n[files]\nit = \"\"\"\n{trace}\"\"\"\n"
+    );
+    let scenario = Scenario::parse(&text, "trace.toml").unwrap_or_else(|error| panic!("{error}"));
+    Sim::new().run(&scenario.plan().runs()[0], &Unwatched).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn round_trips_follow_their_trace_and_begin_again() {
+    let ping = "protocol = \"ping\"\npayloads = \"64B\"\ninterval = \"10ms\"\nduration = \"7s\"";
+    for split in ["even", "forward"] {
+        let path = format!("rtt_trace = \"it\"\nsplit = \"{split}\"");
+        let record = over(&path, ping, "0s 20ms\n1s 60ms\n2500ms 35ms\n3s repeat\n");
+        let begin = record.manifest.streams[0].start_us;
+        let mut seen = [0; 3];
+        for row in &record.ping {
+            let at_us = (row.t_us - begin) % 3_000_000;
+            // A packet has the delay of the instant at which it enters its direction.
+            let steps =
+                [(0, 980_000, 20_000), (1_000_000, 2_440_000, 60_000), (2_500_000, 2_965_000, 35_000)];
+            let step = steps.iter().position(|(from, to, _)| (*from..*to).contains(&at_us));
+            if let Some(step) = step {
+                assert_eq!(row.rtt_ns.map(|ns| ns / 1_000), Some(steps[step].2), "{split}, {at_us} µs");
+                seen[step] += 1;
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+        assert_eq!(record.manifest.run.cell.spec.path.rtt(), Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn losses_follow_their_trace_and_their_share() {
+    let udp = "protocol = \"udp\"\nbitrate = \"10mbit\"\nlength = \"1000B\"\nduration = \"10s\"";
+    let record = over("rtt = \"20ms\"\nloss_trace = \"it\"", udp, "0s 0%\n2s 100%\n2500ms 0%\n5s 10%\n");
+    let received = |from_ms: u64, to_ms: u64| {
+        let begin = record.manifest.streams[0].start_us + 10_000;
+        let by = |ms: u64| {
+            let rows = record.udp.iter().take_while(|row| row.t_us <= begin + ms * 1_000);
+            rows.last().map_or(0, |row| row.received)
+        };
+        (by(to_ms) - by(from_ms)) as f64 / 1.25 / (to_ms - from_ms) as f64
+    };
+    let near = |share: f64, wanted: f64| (share - wanted).abs() < 0.04;
+    assert!(near(received(0, 2_000), 1.0) && near(received(2_510, 5_000), 1.0));
+    assert_eq!(received(2_010, 2_490), 0.0, "an outage");
+    assert!(near(received(5_000, 9_900), 0.9), "{}", received(5_000, 9_900));
+}
+
+#[test]
+fn built_in_delays_and_losses_run_under_a_transfer() {
+    let path = "rate = \"50mbit\"\nrtt_trace = \"starlink\"\nloss_trace = \"lte-handover\"";
+    let record = over(path, "duration = \"20s\"", "");
+    let stream = &record.manifest.streams[0];
+    let mbit = stream.received_bytes as f64 * 8.0 / (stream.end_us - stream.start_us) as f64;
+    assert!((10.0..50.0).contains(&mbit), "{mbit} Mbit/s");
+    assert!(stream.tcp.is_some_and(|tcp| tcp.retransmits > 0), "a handover loses what is under way");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]

@@ -370,7 +370,11 @@ impl Case<'_> {
     /// What is left of `bps` where the path loses segments by chance.
     fn after_losses(&self, bps: u64, changed: Changed<'_>) -> Option<u64> {
         let Some(plan) = &self.judged.plan else { return Some(bps) };
-        let p = match &plan.path.way(self.judged.flow.direction).loss {
+        let way = plan.path.way(self.judged.flow.direction);
+        if way.loss_trace.is_some() {
+            return None;
+        }
+        let p = match &way.loss {
             LossSpec::None => return Some(bps),
             LossSpec::Independent(p) => p.fraction(),
             LossSpec::GilbertElliott { p, r, loss_bad, loss_good } => {

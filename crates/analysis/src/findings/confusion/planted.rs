@@ -20,11 +20,13 @@ pub enum CatalogueSet {
     Causes,
     /// Conversations: the cells of `scenarios/applications.toml`.
     Applications,
+    /// Transfers behind disciplines of the queue: the cells of `scenarios/aqm.toml`.
+    Aqm,
 }
 
 impl CatalogueSet {
     /// Every set.
-    pub const ALL: [Self; 3] = [Self::Limits, Self::Causes, Self::Applications];
+    pub const ALL: [Self; 4] = [Self::Limits, Self::Causes, Self::Applications, Self::Aqm];
 
     /// The word in JSON, tables and arguments.
     pub const fn as_str(self) -> &'static str {
@@ -32,6 +34,7 @@ impl CatalogueSet {
             Self::Limits => "limits",
             Self::Causes => "causes",
             Self::Applications => "applications",
+            Self::Aqm => "aqm",
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::named::Named;
 use super::{Violations, aqm, hazards};
 use crate::cell::{
     BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, Framing, JitterDistribution, JitterSpec, LossSpec,
-    LossUnit, PathSpec, RateTrace,
+    LossUnit, PathSpec, RateTrace, StepTrace,
 };
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -19,6 +19,7 @@ pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violati
     let mut draft = draft.clone();
     let rate_trace = trace(&mut draft.forward, "", named, violations);
     let reverse_trace = trace(&mut draft.reverse, "reverse_", named, violations);
+    let delay_traces = delay_traces(&mut draft, named, violations);
     let draft = &draft;
     let (forward_delay, reverse_delay) = delays(draft, violations);
     let rtt = forward_delay.saturating_add(reverse_delay);
@@ -30,6 +31,8 @@ pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violati
     let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
     let inner_mtu = hazards::inner_mtu(draft, mtu, violations);
     let [forward_changes, reverse_changes] = hazards::changes(draft, violations);
+    let loss_traces = [(&draft.forward, ""), (&draft.reverse, "reverse_")]
+        .map(|(way, prefix)| loss_trace(way, prefix, named, violations));
     let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder, changes| {
         let bottleneck = bottleneck(way, prefix, rtt, (frame, framing), violations);
         let queue = bottleneck.as_ref().map(|bottleneck| bottleneck.queue);
@@ -48,14 +51,28 @@ pub(super) fn resolve(draft: &PathDraft, named: &Named, violations: &mut Violati
             inner_mtu: inner_mtu.clone(),
             framing: Some(framing).filter(|framing| framing.is_more_than_overhead() && way.rate.is_some()),
             rate_trace: None,
+            delay_trace: None,
+            loss_trace: None,
             changes,
         }
     };
     let forward = way(&draft.forward, "", forward_delay, duplicate, reorder, forward_changes);
     let reverse = way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO, reverse_changes);
+    let [forward_delays, reverse_delays] = delay_traces;
+    let [forward_losses, reverse_losses] = loss_traces;
     PathSpec {
-        forward: DirectionSpec { rate_trace, ..forward },
-        reverse: DirectionSpec { rate_trace: reverse_trace, ..reverse },
+        forward: DirectionSpec {
+            rate_trace,
+            delay_trace: forward_delays,
+            loss_trace: forward_losses,
+            ..forward
+        },
+        reverse: DirectionSpec {
+            rate_trace: reverse_trace,
+            delay_trace: reverse_delays,
+            loss_trace: reverse_losses,
+            ..reverse
+        },
         payload: draft.payload.unwrap_or_default(),
         family: draft.family.unwrap_or_default(),
         mtu,
@@ -71,6 +88,47 @@ fn trace(way: &mut WayDraft, prefix: &str, named: &Named, violations: &mut Viola
         violations.path(&format!("{prefix}rate_trace"), &message, &help);
     }
     way.rate = Some(trace.mean());
+    Some(trace.clone())
+}
+
+/// The delays of both directions over time, divided as `split` says. The shortest becomes the path's round trip.
+fn delay_traces(
+    draft: &mut PathDraft,
+    named: &Named,
+    violations: &mut Violations,
+) -> [Option<StepTrace<u64>>; 2] {
+    let Some(trace) = draft.rtt_trace.as_ref().and_then(|name| named.delays(name)) else {
+        return [None, None];
+    };
+    let given = [
+        ("rtt", draft.rtt.is_some()),
+        ("forward_delay", draft.forward_delay.is_some()),
+        ("reverse_delay", draft.reverse_delay.is_some()),
+    ];
+    if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        let message = format!("{key} is given too, and the trace is the round trip over time");
+        violations.path("rtt_trace", &message, &format!("leave {key} out, or rtt_trace"));
+    }
+    draft.rtt = trace.values().iter().min().map(|ns| Duration::from_nanos(*ns));
+    match draft.split {
+        Some(Split::Forward) => [Some(trace.clone()), None],
+        _ => [Some(trace.map(|rtt| rtt - rtt / 2)), Some(trace.map(|rtt| rtt / 2))],
+    }
+}
+
+/// The loss of a direction whose keys begin with `prefix`, over time.
+fn loss_trace(
+    way: &WayDraft,
+    prefix: &str,
+    named: &Named,
+    violations: &mut Violations,
+) -> Option<StepTrace<Ratio>> {
+    let trace = named.losses(way.loss_trace.as_ref()?)?;
+    if way.loss.is_some() {
+        let message = format!("{prefix}loss is given too, and the trace is the loss over time");
+        let help = format!("leave {prefix}loss out, or {prefix}loss_trace");
+        violations.path(&format!("{prefix}loss_trace"), &message, &help);
+    }
     Some(trace.clone())
 }
 
@@ -130,7 +188,8 @@ fn rest(rtt: Duration, delay: Duration, name: &str, violations: &mut Violations)
 /// Keys that say how something is, where nothing says that it is.
 fn orphans(draft: &PathDraft, violations: &mut Violations) {
     let no_jitter = draft.forward.jitter.is_none() && draft.reverse.jitter.is_none();
-    let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
+    let loses = |way: &WayDraft| way.loss.is_some() || way.loss_trace.is_some();
+    let no_loss = !loses(&draft.forward) && !loses(&draft.reverse);
     let no_rate = draft.forward.rate.is_none() && draft.reverse.rate.is_none();
     for (name, given, without, needs) in [
         ("subscriber", draft.subscriber.is_some(), draft.profile.is_none(), "profile"),
