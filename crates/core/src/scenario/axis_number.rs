@@ -40,6 +40,8 @@ pub fn axis_number(path: &str, value: &str) -> Option<(String, f64)> {
         | Kind::Aqm
         | Kind::Writes
         | Kind::Trace
+        | Kind::DelayTrace
+        | Kind::LossTrace
         | Kind::Profile
         | Kind::Expectation => return None,
     };
