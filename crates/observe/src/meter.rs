@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 const JUDGED_A_SECOND: u32 = 100;
 /// The last findings that are kept, and for how long.
 const FINDINGS_MAX: usize = 200;
-const FINDINGS_US: u64 = 60_000_000;
+pub(crate) const FINDINGS_US: u64 = 60_000_000;
 
 /// What `watch` has measured by groups so far.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use std::io;
 /// Sockets that are followed.
 const SOCKETS_MAX: usize = 4_096;
 
-/// What was seen so far. A socket that closes is forgotten once it has shown nothing.
+/// What was seen so far. A socket that closes is forgotten where it has shown nothing, or when that is too long ago.
 #[derive(Debug, Default)]
 pub(crate) struct UdpSockets {
     /// By cookie.
@@ -28,11 +28,13 @@ struct Followed {
     report: UdpSocketReport,
     /// Of its drops, those that were asked for with [`UdpSockets::new_drops`].
     counted_drops: u64,
-    is_there: bool,
+    /// When it was seen last.
+    seen_us: u64,
 }
 
 impl UdpSockets {
-    /// Looks at those that `filter` wants, and of these at those with the inodes `own`, where there are such.
+    /// Looks at `now_us` at those that `filter` wants, and of these at those with the inodes `own`, where there are such. Closed ones are kept
+    /// for `kept_us`. Returns the inodes of those that are forgotten.
     ///
     /// # Errors
     /// The kernel does not list UDP sockets.
@@ -41,18 +43,28 @@ impl UdpSockets {
         diag: &mut SockDiag,
         filter: &Filter,
         own: Option<&HashSet<u32>>,
-    ) -> io::Result<()> {
+        now_us: u64,
+        kept_us: u64,
+    ) -> io::Result<Vec<u32>> {
         let Self { all } = self;
-        all.values_mut().for_each(|followed| followed.is_there = false);
         diag.dump_udp(|socket| {
             let is_wanted = filter.matches(socket.local, socket.remote)
                 && own.is_none_or(|own| own.contains(&socket.inode));
             if is_wanted && (all.len() < SOCKETS_MAX || all.contains_key(&socket.cookie)) {
-                all.entry(socket.cookie).or_insert_with(|| Followed::since(socket)).see(socket);
+                all.entry(socket.cookie).or_insert_with(|| Followed::since(socket)).see(socket, now_us);
             }
         })?;
-        all.retain(|_, followed| followed.is_there || followed.has_shown_something());
-        Ok(())
+        Ok(self.forget_closed(now_us, kept_us))
+    }
+
+    /// After a look at `now_us`.
+    fn forget_closed(&mut self, now_us: u64, kept_us: u64) -> Vec<u32> {
+        let is_gone = |followed: &Followed| {
+            let missing_us = now_us - followed.seen_us;
+            missing_us > 0 && (missing_us > kept_us || !followed.has_shown_something())
+        };
+        let gone = self.all.extract_if(.., |_, followed| is_gone(followed));
+        gone.map(|(_, followed)| followed.socket.inode).collect()
     }
 
     /// Whose those are that have shown something, before they close.
@@ -115,13 +127,13 @@ impl Followed {
             unread_looks: 0,
             report: UdpSocketReport::default(),
             counted_drops: 0,
-            is_there: true,
+            seen_us: 0,
         }
     }
 
-    fn see(&mut self, socket: &UdpSocket) {
+    fn see(&mut self, socket: &UdpSocket, now_us: u64) {
         let report = &mut self.report;
-        (self.socket, self.is_there) = (*socket, true);
+        (self.socket, self.seen_us) = (*socket, now_us);
         self.looks += 1;
         report.receive_queue_bytes = socket.receive_queue.into();
         report.receive_queue_peak_bytes = report.receive_queue_peak_bytes.max(report.receive_queue_bytes);
@@ -147,9 +159,8 @@ mod tests {
     use super::*;
     use pipefill_lab::sock_diag::Memory;
 
-    #[test]
-    fn drops_count_from_the_first_look() {
-        let socket = |drops, rmem_alloc| UdpSocket {
+    fn socket(drops: u32, rmem_alloc: u32) -> UdpSocket {
+        UdpSocket {
             cookie: 1,
             local: "0.0.0.0:5000".parse().unwrap(),
             remote: "0.0.0.0:0".parse().unwrap(),
@@ -157,12 +168,34 @@ mod tests {
             receive_queue: rmem_alloc,
             send_queue: 0,
             memory: Some(Memory { rmem_alloc, rcvbuf: 1_000, sndbuf: 0, wmem_queued: 0, drops }),
+        }
+    }
+
+    #[test]
+    fn a_closed_socket_is_kept_for_a_while_where_it_has_shown_something_and_its_drops_are_handed_on_once() {
+        let mut sockets = UdpSockets::default();
+        for (inode, drops) in [(1, 0), (2, 7)] {
+            let mut followed = Followed::since(&socket(0, 0));
+            followed.see(&UdpSocket { inode, ..socket(drops, 0) }, 10);
+            sockets.all.insert(inode.into(), followed);
+        }
+        let drops = |sockets: &mut UdpSockets| -> Vec<(u32, u64)> {
+            sockets.new_drops().map(|(socket, drops)| (socket.inode, drops)).collect()
         };
+        assert_eq!((drops(&mut sockets), drops(&mut sockets)), (vec![(2, 7)], vec![]));
+        assert!(sockets.forget_closed(10, 100).is_empty(), "both are there");
+        assert_eq!(sockets.forget_closed(11, 100), [1]);
+        assert!(sockets.forget_closed(110, 100).is_empty());
+        assert_eq!(sockets.forget_closed(111, 100), [2]);
+    }
+
+    #[test]
+    fn drops_count_from_the_first_look() {
         let mut followed = Followed::since(&socket(u32::MAX - 1, 0));
-        followed.see(&socket(u32::MAX - 1, 0));
+        followed.see(&socket(u32::MAX - 1, 0), 0);
         assert!(!followed.has_shown_something());
-        followed.see(&socket(8, 900));
-        followed.see(&socket(9, 100));
+        followed.see(&socket(8, 900), 1);
+        followed.see(&socket(9, 100), 2);
         let report = followed.report;
         assert_eq!((report.socket_drops, report.socket_drops_peak), (11, 10), "the counter wraps");
         assert_eq!((report.receive_queue_bytes, report.receive_queue_peak_bytes), (100, 900));

@@ -5,7 +5,7 @@ use crate::datagrams::no_udp_diag;
 use crate::exact::ExactStates;
 use crate::filter::Filter;
 use crate::group_by::GroupBy;
-use crate::meter::{Meter, Metrics};
+use crate::meter::{FINDINGS_US, Meter, Metrics};
 use crate::processes::{Processes, inodes_of};
 use crate::short_list::ShortList;
 use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
@@ -414,8 +414,13 @@ impl Watcher {
     fn look_at_udp(&mut self, own: Option<&HashSet<u32>>) -> Result<(), Problem> {
         let Self { udp, diag, what, processes, .. } = self;
         let Some(sockets) = udp else { return Ok(()) };
-        match sockets.look(diag, &what.filter, own) {
-            Ok(()) => sockets.find_processes(processes),
+        // Who adds up looks for months.
+        let kept_us = if self.meter.is_some() { FINDINGS_US } else { u64::MAX };
+        match sockets.look(diag, &what.filter, own, micros(self.began.elapsed()), kept_us) {
+            Ok(gone) => {
+                gone.into_iter().for_each(|inode| processes.forget(inode));
+                sockets.find_processes(processes);
+            }
             Err(error) if !what.filter.wants_tcp() => return Err(no_udp_diag(&error)),
             Err(_) => *udp = None,
         }
