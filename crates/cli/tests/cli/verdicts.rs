@@ -21,7 +21,7 @@ const THEORY: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 fn the_catalogue_says_nothing_that_contradicts_itself() {
     let folder = Folder::new();
     let records = catalogue::records();
-    all_right(&entries(&records.folder, 93), |scenario| {
+    all_right(&entries(&records.folder, 94), |scenario| {
         let words = ["report", scenario.to_str().unwrap(), "--format", "json"];
         of_result(scenario, &folder.pipefill(&words).output().unwrap())
     });
