@@ -1,5 +1,5 @@
-//! `pipefill fix` on every scenario of the three sets of verdicts, in the simulator: no error of its own, no full pipe below 95 %, and at
-//! most one prediction in ten more than a quarter off.
+//! `pipefill fix` on every scenario of the three sets of verdicts, and on the causes and the applications, in the simulator: no error of its own, no
+//! full pipe below 95 %, and at most one prediction in ten more than a quarter off.
 
 use crate::program::{Program, scenarios};
 use pipefill_analysis::judge::FULL;
@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// Where the scenarios are.
 const SETS: [&str; 3] = ["scenarios/catalogue", "testdata/wrong-verdicts", "testdata/held-out-verdicts"];
+/// Scenarios of many cells.
+const MATRICES: [&str; 2] = ["scenarios/causes.toml", "scenarios/applications.toml"];
 /// A prediction that is this much off is wrong.
 const OFF: f64 = 0.25;
 /// Of a hundred proofs so many predictions may be.
@@ -34,6 +36,10 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             program.empty()?;
             outcome.add(&program, &scenario)?;
         }
+    }
+    for matrix in MATRICES {
+        program.empty()?;
+        outcome.add(&program, &root.join(matrix))?;
     }
     program.leave();
     outcome.report()

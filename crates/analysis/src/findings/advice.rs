@@ -339,7 +339,8 @@ impl Case<'_> {
         Some(self.proposed(vec![change], Reason::BucketIsLarge { lasted_us }, path.map(|bps| self.at(bps))))
     }
 
-    /// A bucket that holds a BDP of the policer, and what a host sends at once; `None` where it does, or where nobody knows how deep it is.
+    /// A bucket that holds a BDP of the policer, and what a host sends at once; `None` where it holds half of that, since the rest gains next to nothing, or
+    /// where nobody knows how deep it is.
     fn larger_bucket(&self) -> Option<Advice> {
         let KnownWay { rate, burst, policer, .. } = *self.judged.way();
         let (rate, burst, key) = match policer {
@@ -352,7 +353,7 @@ impl Case<'_> {
             setting: Setting::Burst(needed.get()),
             key: Self::path_key(self.judged.flow.direction, key),
         };
-        (needed > burst).then(|| self.proposed(vec![change], Reason::BucketIsSmall, None))
+        (needed.get() > burst.get().saturating_mul(2)).then(|| self.proposed(vec![change], Reason::BucketIsSmall, None))
     }
 
     fn larger_queue(&self) -> Option<Advice> {
