@@ -351,7 +351,8 @@ impl Case<'_> {
             setting: Setting::Burst(needed.get()),
             key: Self::path_key(self.judged.flow.direction, key),
         };
-        (needed.get() > burst.get().saturating_mul(2)).then(|| self.proposed(vec![change], Reason::BucketIsSmall, None))
+        (needed.get() > burst.get().saturating_mul(2))
+            .then(|| self.proposed(vec![change], Reason::BucketIsSmall, None))
     }
 
     fn larger_queue(&self) -> Option<Advice> {
