@@ -70,6 +70,8 @@ struct Speaker {
     is_ack_late: bool,
     /// Its last payload had no PSH: the rest of what was written waits.
     is_unfinished: bool,
+    /// Its last payload was of full segments.
+    ends_full: bool,
     /// Where its last segment that was not full ends, until that is acknowledged; and when the one before it was.
     small_to: Option<NonZeroU64>,
     small_acked_ns: u64,
@@ -186,7 +188,8 @@ impl Conversation {
         (own.is_out, own.is_ack_late) = (out_bytes > 0, false);
         own.out_bytes = u32::try_from(out_bytes).unwrap_or(u32::MAX);
         own.is_unfinished = is_in_order && !event.flags.has(Flags::PSH);
-        if !event.payload.is_multiple_of(half.mss_bytes().max(1)) {
+        own.ends_full = event.payload.is_multiple_of(half.mss_bytes().max(1));
+        if !own.ends_full {
             own.small_to = NonZeroU64::new(event.seq_to);
         }
     }
@@ -327,10 +330,18 @@ impl Speaker {
                     let path_ns = full_ns(connection);
                     let is_short = path_ns > 0 && path_ns < SHORT_NS && idle_ns > LONG_BESIDE * path_ns;
                     let is_pause = event.kind == Kind::New && self.has_paused(after_ack_ns, path_ns);
-                    if !(connection.near() == Some(side) && idle_ns >= path_ns || is_short || is_pause) {
+                    let is_near = connection.near() == Some(side) && idle_ns >= path_ns;
+                    if !(is_near || is_short || is_pause) {
                         return;
                     }
                     self.end_piece(connection);
+                    // What is written ends with PSH, and seldom with a full segment: the rest was sent, and was lost for as long as several timers.
+                    if !is_near && !is_short && self.may_go_on() {
+                        if is_silent(after_ack_ns, path_ns) {
+                            self.waits.add(Waiting::Silence, idle_ns / 1_000);
+                        }
+                        return;
+                    }
                     self.waits.add(Waiting::Rate, idle_ns / 1_000);
                     Waiting::Rate
                 }
@@ -339,14 +350,18 @@ impl Speaker {
         self.piece = Some((now, belongs_to));
     }
 
+    /// Whether its last payload may have been the middle of what was written.
+    const fn may_go_on(&self) -> bool {
+        self.is_unfinished || self.ends_full && self.pauses < PAUSES
+    }
+
     /// Whether it paused, where it was silent for `silent_ns` on a path with this round trip: a loss would have been repaired by then.
     fn has_paused(&mut self, silent_ns: u64, path_ns: u64) -> bool {
-        let timer_ns = TIMER_LEAST_NS.saturating_add(path_ns);
-        if path_ns == 0 || silent_ns < timer_ns {
+        if path_ns == 0 || silent_ns < TIMER_LEAST_NS.saturating_add(path_ns) {
             return false;
         }
         self.pauses = self.pauses.saturating_add(1);
-        self.pauses >= PAUSES || silent_ns >= SILENT_TIMERS * timer_ns
+        self.pauses >= PAUSES || is_silent(silent_ns, path_ns)
     }
 
     fn waited_for_late_ack(&mut self, connection: &Connection, event: &Event, us: u64) -> Waiting {
@@ -405,6 +420,11 @@ pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
 fn has_timed_out(now: u64, since_ns: u64, half: &Half) -> bool {
     let silent_ns = now.saturating_sub(since_ns);
     silent_ns > TIMER_LEAST_NS && silent_ns / 1_000 > u64::from(half.rto_us().unwrap_or(FIRST_TIMER_US))
+}
+
+/// Whether several timers have run out in `ns`, on a path with this round trip.
+fn is_silent(ns: u64, path_ns: u64) -> bool {
+    ns >= SILENT_TIMERS * TIMER_LEAST_NS.saturating_add(path_ns)
 }
 
 /// Whether `ns` are a round trip of `round_trip_ns`, but for the part by which that may vary.

@@ -212,15 +212,18 @@ fn the_end_of_a_response_waits_for_the_ack_of_the_one_before() {
     }
 }
 
-/// Bursts of 10 kB, seen at the receiver: the third pause in a row, or a pause of three timers, is no loss.
+/// Bursts of 10 kB, seen at the receiver: the third pause in a row, or a pause of three timers, is no loss. Where the burst was to go on, it is.
 #[test]
 fn pauses_after_which_a_sender_goes_on_in_order_are_its_own() {
-    let rate_us = |pause_us: u64, count: u64, has_losses: bool| {
+    let waits = |pause_us: u64, count: u64, has_losses: bool, is_whole: bool| {
         let mut talk = Talk::open(At::Client);
         for burst in 0..count {
             let us = 200_000 + burst * pause_us;
             for n in 0..7 {
                 talk.say(false, us + n * 100, MSS);
+            }
+            if is_whole {
+                talk.say(false, us + 700, 600);
             }
             if has_losses {
                 // The fourth is lost and comes again.
@@ -229,13 +232,24 @@ fn pauses_after_which_a_sender_goes_on_in_order_are_its_own() {
             }
             talk.ack(true, us + 4 * HALF_US + 700, 60_000);
         }
-        talk.waits_of_server().rate_us
+        talk.waits_of_server()
     };
+    let rate_us = |pause_us, count, has_losses| waits(pause_us, count, has_losses, true).rate_us;
     let idle_us = |pause_us: u64| pause_us - 4 * HALF_US - 700;
     assert_eq!(rate_us(500_000, 9, false) / idle_us(500_000), 6);
     assert_eq!(rate_us(500_000, 3, false), 0, "two losses of a whole burst make such pauses");
     assert_eq!(rate_us(500_000, 9, true), 0, "there are losses");
     assert!(rate_us(1_500_000, 2, false) > 1_000_000, "three timers would have ended");
+    let (short, long) = (waits(500_000, 9, false, false), waits(1_500_000, 2, false, false));
+    assert_eq!(
+        (short.rate_us, short.silence_us),
+        (0, 0),
+        "more was written: what is lost for a timer is no silence"
+    );
+    assert!(
+        long.rate_us == 0 && long.silence_us > 1_000_000,
+        "and nobody tells why it did not come: {long:?}"
+    );
 }
 
 #[test]

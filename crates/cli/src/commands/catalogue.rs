@@ -131,6 +131,8 @@ mod tests {
         assert!(names("rwnd").len() >= 2 && names("rwnd").iter().all(|name| name.starts_with("rwnd-")));
         assert!(chosen(&["rw".to_owned()]).is_err());
         assert_eq!(names("applications"), ["applications"]);
-        assert_eq!(names("limits").len(), CATALOGUE.len() - 2);
+        let of_set = |set: CatalogueSet| CATALOGUE.iter().filter(move |entry| entry.set == set).count();
+        assert_eq!(names("limits").len(), of_set(CatalogueSet::Limits));
+        assert_eq!(names("aqm").len(), of_set(CatalogueSet::Aqm));
     }
 }

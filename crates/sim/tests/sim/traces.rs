@@ -101,7 +101,8 @@ fn round_trips_follow_their_trace_and_begin_again() {
                 seen[step] += 1;
             }
         }
-        assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+        // A ping waits for the answer to the one before: about as many as round trips fit.
+        assert!(seen.iter().all(|count| *count > 15), "{seen:?}");
         assert_eq!(record.manifest.run.cell.spec.path.rtt(), Duration::from_millis(20));
     }
 }

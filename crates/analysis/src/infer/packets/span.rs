@@ -154,7 +154,8 @@ fn full_window_share(samples: &[PacketSample]) -> f64 {
     samples.iter().filter(is_full).count() as f64 / sending.max(1) as f64
 }
 
-/// A window that nothing is lost from lets out as much as is acknowledged, and soon: what one ACK leaves for a moment is no fall.
+/// A window that nothing is lost from lets out as much as is acknowledged, and soon: what one ACK leaves for a moment is no fall. What is let out
+/// to the last byte before anything new follows was all that there was: the end of an answer, and no buffer.
 fn fallen_share(samples: &[PacketSample], span: Range<usize>, t: &Thresholds) -> f64 {
     let has_fallen = |&at: &usize| {
         let now = &samples[at];
@@ -164,12 +165,16 @@ fn fallen_share(samples: &[PacketSample], span: Range<usize>, t: &Thresholds) ->
             || before.clone().last().is_some_and(|first| first.retransmits < now.retransmits);
         let most = before.map(PacketSample::most_in_flight_bytes).max().unwrap_or(0);
         let segments = most / u64::from(now.mss_bytes).max(1);
-        let stays = samples.get(at + 1).is_some_and(|next| next.new_bytes() == 0);
+        let still = samples[at + 1..].iter().take_while(|next| next.new_bytes() == 0);
+        let is_followed = || at + 1 + still.clone().count() < samples.len();
+        let stays = still.clone().next().is_some();
         !is_lossy
             && stays
             && now.in_flight_bytes > 0
             && segments >= t.packet_fallen_segments.whole()
             && (now.in_flight_bytes as f64) < t.packet_fallen.value() * most as f64
+            && is_followed()
+            && still.clone().last().is_some_and(|last| last.in_flight_bytes > 0)
     };
     let length = span.len().max(1);
     span.filter(has_fallen).count() as f64 / length as f64
