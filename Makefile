@@ -60,6 +60,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	PIPEFILL_PAGES=all scripts/test.sh page || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \
+	PIPEFILL_PERTURBED=all PIPEFILL_CAUSES=all cargo test -q -p pipefill --test cli -- catalogue:: causes:: || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
 	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test measure between_verdicts::catalogue || status=1; \
 	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test measure hosts:: || status=1; \

@@ -219,6 +219,8 @@ mod tests {
         assert!(unsent < 0.1 && by_cwnd < 0.1, "losses are repaired in between");
         assert!(is_its_windows(&flights(emptied, 1, false)), "what is lost is not in flight");
         assert!(is_its_windows(&flights(emptied, 0, true)), "what one ACK leaves for a moment");
+        let answered = [100_000, 80_000, 45_000, 20_000, 0];
+        assert!(is_its_windows(&flights(answered, 0, false)), "the end of an answer, to the last byte");
         assert!(
             is_its_windows(&flights(emptied.map(|bytes| bytes / 5), 0, false)),
             "an ACK of a few segments"
