@@ -37,7 +37,7 @@ const REQUEST_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
 /// Where no connection can be taken (no file is left), the next one is tried after so long.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// A look that is so many intervals late, and this time, is missing.
+/// A sample of the sockets is missing where it is late by this many intervals and this time.
 const LATE_INTERVALS: u32 = 3;
 const LATE: Duration = Duration::from_secs(5);
 

@@ -218,7 +218,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, there are at most so many groups, and what was added is in one of them as long as none was dropped.
+        /// The number of groups stays within its bound, and what was added is in one of them as long as none was dropped.
         #[test]
         fn groups_are_bounded_and_lose_nothing(
             most in 0_usize..4,

@@ -292,23 +292,24 @@ impl Watcher {
             exact.take_retransmits(tracker);
             exact.take_state_times(tracker);
         }
-        tracker.end(|cookie, mut one| {
+        tracker.end(|cookie, mut connection| {
             if let Some(exact) = exact {
                 exact.forget(cookie);
             }
-            let process = processes.of(one.inode).cloned();
-            processes.forget(one.inode);
+            let process = processes.of(connection.inode).cloned();
+            processes.forget(connection.inode);
             if let Some(meter) = meter {
-                meter.count(cookie, &mut one, process.as_deref(), is_first);
-                meter.leave(cookie, &one);
+                meter.count(cookie, &mut connection, process.as_deref(), is_first);
+                meter.leave(cookie, &connection);
             }
-            one.process = process;
-            closed.push(one);
+            connection.process = process;
+            closed.push(connection);
         });
         // Once a connection has closed, nothing tells whose it was.
-        let all = tracker.connections().map(|(_, one)| one.inode);
-        let new = tracker.connections().filter(|(_, one)| meter.is_some() && one.metered.is_none());
-        processes.find(tracker.busy().chain(new).map(|(_, one)| one.inode), all);
+        let all = tracker.connections().map(|(_, connection)| connection.inode);
+        let is_new = |connection: &Tracked| meter.is_some() && connection.metered.is_none();
+        let new = tracker.connections().filter(|(_, connection)| is_new(connection));
+        processes.find(tracker.busy().chain(new).map(|(_, connection)| connection.inode), all);
         self.read_processes();
         let Self { tracker, exact, .. } = self;
         if let Some(exact) = exact {

@@ -443,7 +443,7 @@ thresholds! {
     acks_of_each: Judge, Share = 0.90, Source::Kernel("tcp_cleanup_rbuf()");
     /// … and up to this part nearly none.
     acks_of_second: Judge, Share = 0.75, Source::Kernel("tcp_cleanup_rbuf()");
-    /// In a round trip so many segments that are not full end what was written: a sender with a small one outstanding waits for more.
+    /// Segments that are not full end writes where a round trip has at least this many: a sender with a small one outstanding waits for more.
     short_segments: Judge, Count = 0.25, Source::Kernel("tcp_minshall_check()");
     /// A sender that always has more to send sends next to none.
     short_segments_few: Judge, Count = 0.05, Source::Kernel("tcp_minshall_check()");

@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(whole(|at| if at % 2 == 0 { 2_000 } else { 0 }).idle_share, None, "a segment or two");
     }
 
-    /// The same of a socket, of round trips of 40 ms: in each 10 ms some segments of so many bytes come, and an ACK for every second one.
+    /// The same of a socket, with a round trip of 40 ms: `came` has the number and the size of the segments of each 10 ms, and every second one is acknowledged.
     fn pattern(came: impl Fn(u64) -> (u32, u64)) -> Option<ArrivalPattern> {
         let mut receiving = Receiving::new(&STANDARD);
         let (mut received, mut segments) = (0, 0);
