@@ -107,6 +107,9 @@ pub struct SenderEvidence {
     pub sndbuf_used: Option<f64>,
     /// The smallest share.
     pub sndbuf_least: Option<f64>,
+    /// Share of the time with data outstanding in which all was sent and the writer waited for room, by the kernel's own clocks
+    /// (`tcpi_sndbuf_limited` over `tcpi_busy_time`); absent where they did not run, or are not shown. They miss some of it.
+    pub sndbuf_limited_share: Option<f64>,
     /// Most memory of the send queue, bytes.
     pub wmem_peak: Option<u64>,
     /// Its limit, bytes.

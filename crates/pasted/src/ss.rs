@@ -131,8 +131,18 @@ fn at_a_time_before(sample: &TcpSample, us: u64, end_us: u64, is_busy: bool) -> 
         .filter(|_| info.unacked_bytes > 0)
         .map(|bps| u128::from(bps) * u128::from(us) / 8_000_000);
     let delivered = delivered.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+    let busy_us = info.busy_us.filter(|&busy_us| is_busy && busy_us > 0);
+    let part = busy_us.map_or(0.0, |busy_us| us.min(busy_us) as f64 / busy_us as f64);
     // What was delivered is acknowledged, but for what came out of order.
     let bytes_acked = info.bytes_acked.map(|bytes| bytes.saturating_sub(delivered));
-    let busy_us = info.busy_us.map(|busy_us| busy_us.saturating_sub(if is_busy { us } else { 0 }));
-    TcpSample { t_us: end_us - us, info: TcpInfo { bytes_acked, busy_us, ..info }, ..sample.clone() }
+    // The clocks of the limits run for the same part of it as in all of the connection's life.
+    let before = |clock: Option<u64>| clock.map(|now| (now as f64 * (1.0 - part)) as u64);
+    let info = TcpInfo {
+        bytes_acked,
+        busy_us: before(info.busy_us),
+        rwnd_limited_us: before(info.rwnd_limited_us),
+        sndbuf_limited_us: before(info.sndbuf_limited_us),
+        ..info
+    };
+    TcpSample { t_us: end_us - us, info, ..sample.clone() }
 }

@@ -87,6 +87,8 @@ struct Open {
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
     sndbuf_least: Option<f64>,
+    /// See [`SenderSample::sndbuf_clocks`], at its first sample.
+    sndbuf_clocks: Option<(u64, u64)>,
     packets: LongestSpan,
 }
 
@@ -214,6 +216,7 @@ impl Open {
             has_full_segments_out: true,
             backoff_least: first.backoff,
             heard: first.heard,
+            sndbuf_clocks: first.sndbuf_clocks,
             ..Self::default()
         };
         open.add(first, is_stalled);
@@ -282,6 +285,7 @@ impl Open {
             rwnd_widest: None,
             sndbuf_used: self.sndbuf.map(|(used, ..)| used),
             sndbuf_least: self.sndbuf_least,
+            sndbuf_limited_share: self.sndbuf_limited_share(last),
             wmem_peak: self.sndbuf.map(|(_, queued, _)| queued),
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
             unsent_share: self.unsent.map(share),
@@ -307,6 +311,14 @@ impl Open {
         let interval = TimeInterval { from_us: self.from_us, to_us: last.t_us };
         let packets = self.packets.longest.map(|(_, packets)| packets);
         Epoch { interval, sender, packets, unread_share }
+    }
+
+    /// Up to `last`.
+    fn sndbuf_limited_share(&self, last: &SenderSample) -> Option<f64> {
+        let (busy_before, limited_before) = self.sndbuf_clocks?;
+        let (busy, limited) = last.sndbuf_clocks?;
+        let busy_us = busy.saturating_sub(busy_before);
+        (busy_us > 0).then(|| ratio(limited.saturating_sub(limited_before), busy_us))
     }
 
     /// Up to `last`.

@@ -68,6 +68,7 @@ pub static RULES: &[&Rule] = &[
     &app::WINDOW,
     &testbed::DATA_PATH_BUSY,
     &cpu::BUSY,
+    &sndbuf::COUNTED,
     &sndbuf::EMPTIED_AND_REFILLED,
     &sndbuf::EXPLAINS_RATE,
     &pacing::EXPLAINS_RATE,

@@ -86,6 +86,7 @@ fn what_real_programs_printed_names_the_planted_holder_or_none() {
         ("iperf3.txt", "unknown"),
         ("iperf2.txt", "unknown"),
         ("ss-sndbuf.txt", "sndbuf"),
+        ("ss-sndbuf-waiting.txt", "sndbuf"),
         ("ss-pacing.txt", "pacing"),
         ("ss-one-rwnd.txt", "rwnd"),
         ("qlog-loss.json", "cwnd"),
@@ -106,6 +107,38 @@ fn what_real_programs_printed_names_the_planted_holder_or_none() {
             "{name}"
         );
     }
+}
+
+/// Whether data waits at that instant is chance: the kernel's clocks tell of the time before.
+#[test]
+fn each_reading_alone_names_the_planted_holder_or_none() {
+    let folder = Folder::new();
+    let (mut named, mut all) = (0, 0);
+    for (name, holder) in
+        [("ss-sndbuf.txt", "sndbuf"), ("ss-sndbuf-waiting.txt", "sndbuf"), ("ss-one-rwnd.txt", "rwnd")]
+    {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pasted").join(name);
+        let text = fs::read_to_string(file).unwrap();
+        for reading in text.split("State ").skip(1) {
+            let is_memory = |word: &&str| word.starts_with("skmem:");
+            let without_memory: String = reading
+                .lines()
+                .map(|line| match line.split_whitespace().find(is_memory) {
+                    Some(memory) => line.replace(memory, "") + "\n",
+                    None => format!("{line}\n"),
+                })
+                .collect();
+            for text in [reading, &without_memory] {
+                folder.write("one.ss", text);
+                let found = explained(&folder, &["one.ss"]);
+                let says = found["connections"][0]["limited_by"].as_str().unwrap().to_owned();
+                assert!(says == holder || says == "unknown", "{name}: {says}\n{text}");
+                all += 1;
+                named += usize::from(says == holder);
+            }
+        }
+    }
+    assert!(all >= 60 && 10 * named >= 9 * all, "{named} of {all}");
 }
 
 fn printed(folder: &Folder, words: &[&str]) -> String {

@@ -34,6 +34,19 @@ pub(super) const USED_UP: Rule = Rule {
     },
 };
 
+/// Its clock runs where all was sent and the writer waits for room (`tcp_cwnd_validate()`): it misses some of that, and counts nothing else. One
+/// reading shows whether data waits at that instant only.
+pub(super) const COUNTED: Rule = Rule {
+    id: RuleId::new("sndbuf.counted"),
+    question: "Does the kernel count that the writer waited for room in the send buffer for most of the time with data outstanding, and is the buffer not far from full?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        sender.sndbuf_limited_share.is_some_and(|share| trace.at_least(t.counter_names, share))
+            && sender.sndbuf_used.is_none_or(|used| trace.at_least(t.sndbuf_fullest, used))
+    },
+};
+
 /// A pacer that limits always has something to send, and so has a window.
 pub(super) const EMPTIED_AND_REFILLED: Rule = Rule {
     id: RuleId::new("sndbuf.emptied_and_refilled"),
