@@ -134,7 +134,7 @@ impl<'a> Inference<'a> {
             };
             found[direction.index()] = of_way.bottleneck(self.headers);
             shared[direction.index()] = of_way.shared();
-            if let Some(losses) = losses::find(&its, base.value, thresholds) {
+            if let Some(losses) = losses::find(&its, base.value, self.has_lost_before, thresholds) {
                 let way = facts.way_mut(direction);
                 way.loss = Some(Fact::inferred(losses.kind));
                 way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);

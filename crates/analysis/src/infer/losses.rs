@@ -20,12 +20,17 @@ use pipefill_core::record::{LossKind, PacketSample};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InferredLosses {
     pub(super) kind: LossKind,
-    /// Round trip before a loss, the median, microseconds; `None` where that was once: the end of slow start drops whatever makes it long.
+    /// Round trip before a loss, the median, microseconds; `None` where slow start may have lost all of it: its end drops whatever makes it long.
     pub(super) rtt_us: Option<u64>,
 }
 
-/// Of the streams of one direction; `None` where nothing was lost.
-pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> Option<InferredLosses> {
+/// Of the streams of one direction, which had lost before the first sample or not; `None` where nothing was lost.
+pub(super) fn find(
+    tracks: &[&Track],
+    base_us: u64,
+    has_lost_before: bool,
+    thresholds: &Thresholds,
+) -> Option<InferredLosses> {
     let losses: Vec<Vec<LossEvent>> = tracks.iter().map(|track| loss_events::of(track)).collect();
     if losses.iter().all(Vec::is_empty) {
         return None;
@@ -39,7 +44,10 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
         _ => lost_kind(tracks, &losses, base_us, thresholds),
     };
     let rtts = round_trips(&losses);
-    Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
+    Some(InferredLosses {
+        kind,
+        rtt_us: median(&rtts).filter(|_| rtts.len() > 1 || has_lost_before).map(rounded),
+    })
 }
 
 /// Why segments are lost that did not arrive.

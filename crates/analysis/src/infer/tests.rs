@@ -15,9 +15,16 @@ const BYTES_A_MS: u64 = 1_196;
 
 /// What a sender says every 10 ms of ten seconds: `say` changes what a path without a queue and without losses would give.
 fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
+    facts_after(0, say)
+}
+
+/// The same of a connection that had sent `retransmits` segments again before.
+fn facts_after(retransmits: u32, say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
     let scenario = Scenario::parse("name = \"x\"\n[[flow]]\n", "x.toml").unwrap_or_else(|e| panic!("{e}"));
     let manifest = Manifest::expected(&scenario.plan().runs()[0], 0);
-    let mut inference = Inference::new(&KnownRun::of(&manifest), &STANDARD);
+    let mut run = KnownRun::of(&manifest);
+    run.before.retransmits = retransmits;
+    let mut inference = Inference::new(&run, &STANDARD);
     for n in 0..1_000 {
         let mut info = TcpInfo {
             mss_bytes: MSS as u32,
@@ -127,6 +134,18 @@ fn losses_are_told_apart_by_what_came_before_them() {
         info.bytes_acked = Some(10 * BYTES_A_MS * (seconds * 100 + part / 2 + part * part / 200));
     };
     assert_eq!(losses(saw_tooth), Some(LossKind::Policer));
+}
+
+/// The rate is not known: it varies from second to second.
+#[test]
+fn one_loss_tells_at_which_round_trip_the_queue_overflows_unless_it_may_be_slow_starts() {
+    let one_loss = |n: u64, info: &mut TcpInfo| {
+        (info.srtt_us, info.retransmits) = (Some(36_000), u32::from(n >= 500));
+        info.bytes_acked = Some(n * 10 * BYTES_A_MS + n % 200 * 20 * BYTES_A_MS);
+    };
+    let overflow = |facts: PathFacts| facts.forward.overflow_rtt_us.map(|rtt_us| rtt_us.value);
+    assert_eq!(overflow(facts_after(90, one_loss)), Some(36_000));
+    assert_eq!(overflow(facts_after(0, one_loss)), None);
 }
 
 /// A segment is sent again every `every` samples, until `last` of them were; each other one by `shift` samples later.
