@@ -78,7 +78,9 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         form(r"at most # of payload \([^)]*\); # were measured, so this flow fills # of it", |of| {
             of[1].over(of[0]).fits(of[2])
         }),
-        form(r"at most # of payload \([^)]*\); # were measured, so this flow fills it", |of| of[1].to >= of[0].from),
+        form(r"at most # of payload \([^)]*\); # were measured, so this flow fills it", |of| {
+            of[1].to >= of[0].from
+        }),
         // A part of the time, and how often.
         form("^Limited by [^:]* # of the time: for # of #", |of| of[1].over(of[2]).fits(of[0])),
         form("^Limited by [^:]* # of the time: [^;]* (?:take|ACK:) # of #", |of| {

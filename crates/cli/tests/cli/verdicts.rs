@@ -111,7 +111,8 @@ fn contradictions(sentence: &str) -> Vec<String> {
     let has_a_reason = ["before the measured time", "had arrived before", "were in flight before"]
         .iter()
         .any(|reason| sentence.contains(reason));
-    for bound in ["allows ", "carries at most ", "the pacing rate ", "application reads ", "application offers "]
+    for bound in
+        ["allows ", "carries at most ", "the pacing rate ", "application reads ", "application offers "]
     {
         if let Some((allowed, measured)) = bound_and_measured(sentence, bound)
             && measured > ABOVE * allowed
@@ -159,15 +160,21 @@ fn rate(text: &str) -> Option<f64> {
 fn the_reader_of_sentences_finds_a_contradiction() {
     let of = |text: &str| contradictions(text).len();
     assert_eq!(
-        of("an advertised window of 65.5 kB per 50.0 ms round trip allows 10.5 Mbit/s; 30.4 Mbit/s were measured."),
+        of(
+            "an advertised window of 65.5 kB per 50.0 ms round trip allows 10.5 Mbit/s; 30.4 Mbit/s were measured."
+        ),
         1
     );
     assert_eq!(
-        of("an advertised window of 65.5 kB per 50.0 ms round trip allows 10.5 Mbit/s; 10.4 Mbit/s were measured."),
+        of(
+            "an advertised window of 65.5 kB per 50.0 ms round trip allows 10.5 Mbit/s; 10.4 Mbit/s were measured."
+        ),
         0
     );
     assert_eq!(
-        of("it carries at most 95.6 Mbit/s of payload (100 Mbit/s with headers); 98.4 Mbit/s were measured, so it is full"),
+        of(
+            "it carries at most 95.6 Mbit/s of payload (100 Mbit/s with headers); 98.4 Mbit/s were measured, so it is full"
+        ),
         1
     );
     assert_eq!(

@@ -272,7 +272,9 @@ fn sndbuf(figures: &Figures, measured: &Measured) -> String {
             "{flows}; the send buffer is {size} (kernel memory): a write may overshoot it, then blocks until a third is free"
         );
     }
-    format!("{flows}; that fills a send buffer of {size} (kernel memory), whose writer wakes when a third is free")
+    format!(
+        "{flows}; that fills a send buffer of {size} (kernel memory), whose writer wakes when a third is free"
+    )
 }
 
 fn testbed(figures: &Figures, goodput_bps: u64) -> String {

@@ -97,7 +97,8 @@ fn a_bound_below_what_was_measured_is_not_told() {
         verdict_sentence(&judged(&spec, diagnosis, Latency::default(), acked))
     };
     assert!(
-        of(65_535, 13_000_000).contains("65.5 kB per 40.0 ms round trip allows 13.1 Mbit/s; 13.0 Mbit/s were measured")
+        of(65_535, 13_000_000)
+            .contains("65.5 kB per 40.0 ms round trip allows 13.1 Mbit/s; 13.0 Mbit/s were measured")
     );
     let above = of(65_535, 20_000_000);
     assert!(

@@ -228,7 +228,9 @@ pub(super) const CASES: &[Case] = &[
         measure: Measure::Rate,
         // What overfills a buffer, packets alone do not show.
         captured: &[("cwnd", Some("hystart_exit")), ("path", Some("full"))],
-        arithmetic: Arithmetic::Words(&["the send buffer is 65.5 kB (kernel memory): a write may overshoot it"]),
+        arithmetic: Arithmetic::Words(&[
+            "the send buffer is 65.5 kB (kernel memory): a write may overshoot it",
+        ]),
         ..SEND_BUFFER
     },
     Case {
