@@ -36,6 +36,7 @@ mod scenario_schema;
 mod schemas;
 mod sources;
 mod verdict_page;
+mod words;
 mod workspace;
 
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ usage: cargo run -p xtask -- COMMAND
           circles     of modules that use each other
           literals    no numbers of the judge outside of thresholds.rs
           book        pages in the summary, links between pages
+          words       written text under docs/: at most 60,000 words
           bpf         the BPF object is what its source compiles to
           generated   the key reference, the rules, the thresholds and the schemas are up to date; shipped scenarios name theirs
   keys    writes the key reference into docs/guide/scenarios.md

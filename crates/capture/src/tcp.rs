@@ -3,8 +3,8 @@
 //! [`Reconstruction::take`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
-//! Memory: [`Limits::connections`] times at most 0.5 KB for a connection without data, and 2 KB for one whose two directions both
-//! carry some; 40 bytes for each packet in flight, and room for at most twice as many more; 50 KB for IP packets in fragments. Reading a packet allocates nothing where that holds already.
+//! Memory: [`Limits::connections`] times at most 0.5 kB for a connection without data, and 2 kB for one whose two directions both
+//! carry some; 40 bytes for each packet in flight, and room for at most twice as many more; 50 kB for IP packets in fragments. Reading a packet allocates nothing where that holds already.
 
 mod connection;
 mod data;

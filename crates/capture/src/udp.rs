@@ -1,6 +1,6 @@
 //! UDP flows, from packets alone: how much, how fast, with which pauses; RTP's losses and jitter, QUIC's handshake and round trips.
 //!
-//! Memory: [`FLOWS_MAX`] flows of about 0.2 KB, and up to 1 KB more for one that may be RTP or QUIC. Beyond that the smaller half goes, and is counted.
+//! Memory: [`FLOWS_MAX`] flows of about 0.2 kB, and up to 1 kB more for one that may be RTP or QUIC. Beyond that the smaller half goes, and is counted.
 
 mod flow;
 mod quic;

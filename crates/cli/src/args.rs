@@ -210,11 +210,11 @@ pub(crate) enum BackendName {
     Sim,
     /// This machine's real kernel
     Lab,
-    /// Between hosts that are there already: `[hosts]` in the scenario says where
+    /// Between existing hosts, which `[hosts]` in the scenario names
     Hosts,
 }
 
-/// Whose sockets are looked at.
+/// Whose sockets are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum End {
     /// Those that the data comes from
@@ -280,7 +280,7 @@ pub(crate) enum RecordsOf {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct MergeArgs {
-    /// Directories of all shards, in any order; one twice is no harm
+    /// Directories of all shards, in any order; duplicates are ignored
     #[arg(value_name = "DIR", required = true)]
     pub(crate) shards: Vec<PathBuf>,
     /// Directory for the whole experiment. One that holds a part of it already is completed
@@ -316,7 +316,7 @@ pub(crate) struct CatalogueArgs {
     /// Override a value of every scenario, e.g. run.sample=100ms. May be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = set_words(), hide_possible_values = true)]
     pub(crate) set: Vec<String>,
-    /// Judge a second time, as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
+    /// Judge a second time by the sockets of this end alone, without the scenario and the path's counters
     #[arg(long, value_enum, value_name = "END")]
     pub(crate) blindfold: Option<End>,
     /// Judge the records again with each threshold moved by this part, up and down, one at a time, and list the verdicts that change; with
@@ -342,7 +342,7 @@ pub(crate) struct ReportArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// Judge as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
+    /// Judge by the sockets of this end alone, without the scenario and the path's counters
     #[arg(long, value_enum, value_name = "END")]
     pub(crate) blindfold: Option<End>,
 }
@@ -359,14 +359,14 @@ pub(crate) struct ExplainArgs {
     /// Print the explanation as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Of another program's output: what `tc -s qdisc` or `nstat -az` printed on its host; may be repeated. Says what it adds to each verdict, or
-    /// contradicts
+    /// With another program's output: what `tc -s qdisc` or `nstat -az` printed on the same host, to support or contradict each verdict. May be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Vec<PathBuf>,
-    /// Of another program's output: keep the connections as records in this new directory, for explain, report and compare
+    /// With another program's output: keep the connections as records in this new directory, for explain, report and compare
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Judge as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
+    /// Judge by the sockets of this end alone, without the scenario and the path's counters
     #[arg(long, value_enum, value_name = "END")]
     pub(crate) blindfold: Option<End>,
 }
@@ -376,19 +376,19 @@ pub(crate) struct WatchArgs {
     /// Which sockets, in the words of ss: dst, src, dport, sport, state, tcp, udp, and, or, not, brackets [default: all]
     #[arg(value_name = "FILTER", allow_hyphen_values = true)]
     pub(crate) filter: Vec<String>,
-    /// Look for ten round trips of each busy connection, one to three seconds, and print a table
+    /// Sample each busy connection for ten round trips (1 to 3 s), then print a table
     #[arg(long, conflicts_with = "span")]
     pub(crate) once: bool,
-    /// Look for so long, then print a table
+    /// Sample for this long, then print a table
     #[arg(long = "for", value_name = "TIME", value_parser = parse::duration)]
     pub(crate) span: Option<Duration>,
-    /// From one look at all sockets to the next; busy ones are looked at up to ten times as often
+    /// Sampling interval for all sockets; busy ones are sampled up to ten times as often
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     pub(crate) interval: Duration,
     /// Only sockets of this process
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
-    /// Look into this network namespace: a name of ip netns, or a file such as /proc/PID/ns/net
+    /// Watch this network namespace: a name of ip netns, or a file such as /proc/PID/ns/net
     #[arg(long, value_name = "NAME")]
     pub(crate) netns: Option<String>,
     /// Keep records in this new directory, for explain, report and compare
@@ -397,16 +397,16 @@ pub(crate) struct WatchArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a line of JSON for every look: connections that carried something in the last three seconds or closed since the line before, as they were in the last five
+    /// Print one JSON line per sample: connections active in the last 3 s or closed since the previous line, judged over the last 5 s
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_stream: bool,
-    /// Serve what is seen at this address, as metrics for Prometheus (/metrics) and as JSON (/connections), without a screen: 127.0.0.1:9466, [::1]:9466, or :9466 for all addresses
+    /// Serve metrics for Prometheus (/metrics) and JSON (/connections) at this address, without a screen: 127.0.0.1:9466, [::1]:9466, or :9466 for all addresses
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["once", "json", "json_stream"])]
     pub(crate) listen: Option<ListenAddress>,
-    /// Put connections together in the metrics by these labels: process, cgroup, unit, remote (remote/16: prefixes of the peers' addresses of 16 bits; remote/16/32: and of 32 for IPv6)
+    /// Group connections in the metrics by these labels: process, cgroup, unit, remote (remote/16: prefixes of the peers' addresses of 16 bits; remote/16/32: and of 32 for IPv6)
     #[arg(long, value_name = "KEY,KEY", requires = "listen", conflicts_with_all = ["once", "json", "json_stream"], default_value = "process,remote")]
     pub(crate) group_by: GroupBy,
-    /// Groups in the metrics at most; connections beyond them are counted together as other
+    /// Largest number of groups in the metrics; connections of further groups are counted as other
     #[arg(long, value_name = "N", requires = "listen", conflicts_with_all = ["once", "json", "json_stream"], default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(crate) groups: u16,
 }
@@ -420,7 +420,7 @@ pub(crate) struct PcapArgs {
     /// Write a scenario that reproduces the largest flow and those beside it, for run and fix: a new file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) scenario: Option<PathBuf>,
-    /// Write that scenario as the packets tell it, without runs of the simulator that fit it to the captured goodput
+    /// Write that scenario as the packets show it, without simulator runs that fit it to the captured goodput
     #[arg(long, requires = "scenario")]
     pub(crate) no_fit: bool,
     /// Draw the largest connection into this new directory: SVG, and files for xplot
@@ -435,13 +435,13 @@ pub(crate) struct PcapArgs {
     /// Draw this connection instead: its number by the order of first packets, from 0, as a page has it
     #[arg(long, value_name = "N", requires = "drawn", conflicts_with = "port")]
     pub(crate) connection: Option<u64>,
-    /// Draw only what came so long after a connection's first packet or later, e.g. 12.3s
+    /// Draw only what came at least this long after a connection's first packet, e.g. 12.3s
     #[arg(long, value_name = "TIME", requires = "drawn", value_parser = parse::duration)]
     pub(crate) from: Option<Duration>,
     /// Draw only what came before that time, e.g. 12.5s
     #[arg(long, value_name = "TIME", requires = "drawn", value_parser = parse::duration)]
     pub(crate) to: Option<Duration>,
-    /// Show at most so many flows, the largest first; JSON and CSV have all
+    /// Largest number of flows to show, the largest flows first; JSON and CSV have all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: usize,
     /// Show all flows, and each that is too short to judge by itself
@@ -502,7 +502,7 @@ pub(crate) struct ExecArgs {
     /// What the sender of a larger packet hears: icmp, or nothing (black-hole) [default: icmp]
     #[arg(long, value_name = "WORD", requires = "inner_mtu", help_heading = PATH)]
     pub(crate) pmtud: Option<String>,
-    /// Change the path so long after the first packet, e.g. 5s,for=2s,loss=100% or 10s,rate=5mbit. loss is for each direction. May be repeated
+    /// Change the path this long after the first packet, e.g. 5s,for=2s,loss=100% or 10s,rate=5mbit. loss is for each direction. May be repeated
     #[arg(long, value_name = "AT,KEY=VALUE,…", help_heading = PATH)]
     pub(crate) change: Vec<String>,
     /// The path and the hosts of this scenario, which has one cell; its flows do not matter

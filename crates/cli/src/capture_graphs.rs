@@ -119,7 +119,7 @@ fn find(file: &Path, which: &Which, unnamed: usize) -> Result<Vec<Found>, Failur
     let there = fs::metadata(file).map_err(Failure::file("reading", file))?;
     if !there.is_file() {
         return Err(Failure::usage(
-            format!("{} is no regular file, and graphs need to read the capture twice", file.display()),
+            format!("{} is not a regular file: graphs need to read the capture twice", file.display()),
             "write the capture into a file first",
         ));
     }

@@ -61,8 +61,12 @@ impl<'a> RunReporter<'a> {
         self.terminal.say(&format!("{name}: {runs}, about {estimate}; records in {place}"));
         let once = plan.cells.iter().filter(|cell| cell.deterministic).count();
         if once > 0 {
-            let cells = if once == 1 { "1 cell is" } else { &format!("{once} cells are") };
-            self.terminal.say(&format!("{cells} deterministic: without any chance, n = 1 is enough"));
+            let said = if once == 1 {
+                "1 cell is deterministic (nothing in it is random), so it runs once".to_owned()
+            } else {
+                format!("{once} cells are deterministic (nothing in them is random), so each runs once")
+            };
+            self.terminal.say(&said);
         }
     }
 

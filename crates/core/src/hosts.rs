@@ -149,7 +149,7 @@ fn wrong(text: &str, form: &str) -> ParseError {
         Some((_, example)) => format!("write e.g. \"{example}\""),
         None => format!("write one of {examples}"),
     };
-    ParseError::new(format!("\"{text}\" is no place of a host"), help)
+    ParseError::new(format!("\"{text}\" is not a place for a host"), help)
 }
 
 /// `ip netns` takes one component of a path; a path of its own begins with `/`.

@@ -27,14 +27,14 @@ impl FromStr for ListenAddress {
         if host.contains(':') && !host.starts_with('[') {
             return Err(format!("an IPv6 address stands in brackets: {FORMS}"));
         }
-        let port = port.parse().map_err(|_| format!("{port:?} is no port, which is 0 to 65535: {FORMS}"))?;
+        let port = port.parse().map_err(|_| format!("{port:?} is not a port (0 to 65535): {FORMS}"))?;
         if host.is_empty() {
             return Ok(Self::All(port));
         }
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let address: IpAddr = host
             .parse()
-            .map_err(|_| format!("{host:?} is no IP address, and names are not looked up: {FORMS}"))?;
+            .map_err(|_| format!("{host:?} is not an IP address, and names are not looked up: {FORMS}"))?;
         Ok(Self::One(SocketAddr::new(address, port)))
     }
 }
@@ -82,7 +82,7 @@ impl ListenAddress {
                 format!("choose another port; ss -ltnp sport = :{port} shows who has this one"),
             ),
             io::ErrorKind::AddrNotAvailable => Problem::usage(
-                format!("{self} is no address of this host"),
+                format!("{self} is not an address of this host"),
                 "choose one that ip address lists, or :PORT for all",
             ),
             io::ErrorKind::PermissionDenied => Problem::usage(
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(problem.what, format!("another program listens at {address}"));
         assert!(problem.remedy.unwrap().starts_with("choose another port; ss -ltnp"));
         let problem = ListenAddress::One("192.0.2.1:0".parse().unwrap()).listen().unwrap_err();
-        assert_eq!(problem.what, "192.0.2.1:0 is no address of this host");
+        assert_eq!(problem.what, "192.0.2.1:0 is not an address of this host");
         let all = ListenAddress::All(0).listen().unwrap();
         assert!(all.local_addr().unwrap().ip().is_unspecified());
     }

@@ -168,7 +168,7 @@ fn answer(request: &Request<Incoming>, publisher: &Publisher, every: Duration) -
         _ => {
             let age = published.age();
             if age > every * LATE_INTERVALS + LATE {
-                let text = format!("the last look at the sockets was {} s ago\n", age.as_secs());
+                let text = format!("the sockets were last sampled {} s ago\n", age.as_secs());
                 return plain(StatusCode::SERVICE_UNAVAILABLE, text);
             }
             plain(StatusCode::OK, "ok\n".to_owned())

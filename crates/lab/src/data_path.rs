@@ -410,9 +410,9 @@ pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), Problem> {
     }
     Err(Problem::machine(
         format!(
-            "whole packets on this path take up to {} MiB (twice the queue and rate × delay, with 0.1 s more), and this machine has {} MiB free",
-            needed >> 20,
-            available >> 20
+            "whole packets on this path take up to {} MB (twice the queue and rate × delay, with 0.1 s more), and this machine has {} MB free",
+            needed / 1_000_000,
+            available / 1_000_000
         ),
         "a lower rate, a shorter round trip or a shorter queue; or path.payload = \"zeros\" for our own flows",
     ))

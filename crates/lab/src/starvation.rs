@@ -44,7 +44,7 @@ fn stopped(timer: &Lateness) -> Option<Invalid> {
     let share = late as f64 / timer.count.max(1) as f64;
     (share > STOPPED).then(|| {
         let detail = format!(
-            "the process did not run for {:.0} % of the time: so many deadlines of a bare timer were missed by more than {} ms, the worst by {:.0} ms (bound: {:.0} %)",
+            "the process did not run for {:.0} % of the time: a bare timer missed that share of its deadlines by more than {} ms, the worst by {:.0} ms (bound: {:.0} %)",
             100.0 * share,
             STOPPED_NS / 1_000_000,
             timer.max_ns as f64 / 1e6,

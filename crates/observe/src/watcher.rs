@@ -745,7 +745,7 @@ fn no_namespace(name: &str, error: &io::Error) -> Problem {
 
 fn no_sock_diag(error: &io::Error) -> Problem {
     Problem::machine(
-        format!("the kernel does not tell of its sockets (sock_diag): {error}"),
+        format!("the kernel does not report its sockets (sock_diag): {error}"),
         "load the modules inet_diag and tcp_diag, or allow AF_NETLINK in the sandbox",
     )
 }

@@ -27,7 +27,7 @@ pub const STREAMS_MAX: u32 = 128;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// A byte on the control connection that is no state.
-    #[error("the other end sent the byte {0}, which is no state of iperf3's protocol")]
+    #[error("the other end sent the byte {0}, which is not a state of iperf3's protocol")]
     UnknownState(i8),
     /// A state that does not follow the last one.
     #[error("the other end sent {got} {when}")]

@@ -137,7 +137,7 @@ pub(crate) fn seen(flow: &CapturedFlow) -> String {
         CapturePoint::Sender => "Captured near the sender",
         CapturePoint::Receiver => "Captured near the receiver, who does not know what the sender had to send",
         CapturePoint::Between => "Captured between the ends",
-        CapturePoint::Unknown => "Where it was captured can't be told",
+        CapturePoint::Unknown => "The capture point is unknown",
     };
     format!("{place}: {}.", parts.join("; "))
 }

@@ -135,7 +135,7 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::Cpu, Some(Refinement::Quota)) => "cpu quota: the CPU quota of a cgroup ran out",
         (LimitedBy::Cpu, Some(Refinement::Waiting)) => "cpu waiting: an endpoint waits for a CPU",
         (LimitedBy::Cpu, _) => "cpu: an endpoint is CPU-bound",
-        (LimitedBy::Unknown, _) => "unknown: what was recorded does not tell",
+        (LimitedBy::Unknown, _) => "unknown: the recorded data do not show the limit",
         (LimitedBy::Testbed, _) => "testbed: the instrument itself is the limit",
     }
 }

@@ -138,7 +138,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
             &timeline::drawing(&timeline(cell), &diagnosis.events, style),
         ));
         lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
-        lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
+        lines.extend(section("Kernel counters", &evidence::witnesses(diagnosis)));
     }
     lines.extend(section("Advice", &advice(advice_of(cell), width)));
     lines.join("\n")

@@ -74,6 +74,7 @@ fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<St
 
 fn side(name: &str, median: &Median, limited_by: Option<LimitedBy>) -> String {
     let interval = match (median.low_bps, median.high_bps, median.coverage) {
+        (Some(low), Some(high), _) if rate(low) == rate(high) => "no spread".to_owned(),
         (Some(low), Some(high), Some(coverage)) => {
             format!("{} to {} ({})", rate(low), rate(high), share(coverage))
         }
@@ -120,7 +121,12 @@ pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
     };
     let error = round.prediction_error.map_or_else(String::new, |error| {
         let off = if error >= 0.0 { "high" } else { "low" };
-        format!(" The prediction was {:.1} % too {off}.", error.abs() * 100.0)
+        let per_cent = format!("{:.1}", error.abs() * 100.0);
+        if per_cent == "0.0" {
+            " The prediction was right to 0.1 %.".to_owned()
+        } else {
+            format!(" The prediction was {per_cent} % too {off}.")
+        }
     });
     let dropped = if round.kept { "" } else { " The change is taken back." };
     format!("{said}{error}{dropped}")
@@ -179,7 +185,10 @@ fn interval(comparison: &Comparison) -> String {
             |bps| if bps < 0.0 { format!("−{}", rate(-bps)) } else { format!("+{}", rate(bps)) },
         )
     };
-    format!("95 % interval {} to {}", signed(low_bps), signed(high_bps))
+    match (signed(low_bps), signed(high_bps)) {
+        (low, high) if low == high => format!("{low}, no spread"),
+        (low, high) => format!("95 % interval {low} to {high}"),
+    }
 }
 
 /// Where it ended, and why.

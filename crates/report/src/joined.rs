@@ -35,7 +35,10 @@ pub(crate) fn sentences(flow: &JoinedFlow, captures: Option<&JoinedCaptures>) ->
     }
     all.extend(of_delays(flow, captures.is_some_and(is_clock_set)));
     if flow.placed_by == PlacedBy::Assumed {
-        all.push("Nothing tells which capture was made at which end: the first file is taken for that of the sender.".to_owned());
+        all.push(
+            "The captures do not show which end is which: the first file is taken as the sender's."
+                .to_owned(),
+        );
     }
     if let Some((src, dst)) = flow.src_at_receiver.as_ref().zip(flow.dst_at_receiver.as_ref()) {
         all.push(format!(

@@ -29,7 +29,7 @@ use pipefill_core::limit::{Cause, LimitedBy};
 const ALSO: f64 = 0.1;
 
 /// What is said of a limit that is not known.
-pub(crate) const UNKNOWN: &str = "What limits it can't be told.";
+pub(crate) const UNKNOWN: &str = "The limit is unknown.";
 
 /// `found` with its words. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
 pub fn complete_experiment(mut found: Experiment, command: &str) -> Experiment {

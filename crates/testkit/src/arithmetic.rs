@@ -67,17 +67,20 @@ fn form(pattern: &str, holds: fn(&[Printed]) -> bool) -> Form {
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     vec![
         // Little's law, the window law.
-        form("# / # (?:allows|gives) #", |of| of[0].times(BITS).over(of[1]).fits(of[2])),
+        form("# / # gives #", |of| of[0].times(BITS).over(of[1]).fits(of[2])),
+        form("# per # round trip allows #", |of| of[0].times(BITS).over(of[1]).fits(of[2])),
         form("# / #, less the # of the time[^,]*, gives #", |of| {
             of[0].times(BITS).over(of[1]).times(of[2].rest()).fits(of[3])
         }),
         form("# each # = #", |of| of[0].times(BITS).over(of[1]).fits(of[2])),
-        // A part of the pipe.
-        form("# leave # of payload", |of| of[1].from <= of[0].to),
-        form("leave # of payload, # were measured: this flow fills # of the pipe", |of| {
+        // A part of the path.
+        form(r"at most # of payload \(# with headers\)", |of| of[0].from <= of[1].to),
+        form(r"at most # of payload \([^)]*\); # were measured, so this flow fills # of it", |of| {
             of[1].over(of[0]).fits(of[2])
         }),
-        form("leave # of payload, # were measured: this flow fills the pipe", |of| of[1].to >= of[0].from),
+        form(r"at most # of payload \([^)]*\); # were measured, so this flow fills it", |of| {
+            of[1].to >= of[0].from
+        }),
         // A part of the time, and how often.
         form("^Limited by [^:]* # of the time: for # of #", |of| of[1].over(of[2]).fits(of[0])),
         form("^Limited by [^:]* # of the time: [^;]* (?:take|ACK:) # of #", |of| {
@@ -116,9 +119,9 @@ mod tests {
     fn figures_hold_within_the_rounding_of_their_digits() {
         for right in [
             "59.2 kB were in flight on average; 59.2 kB / 594 ms gives 796 kbit/s, 840 kbit/s were measured",
-            "the advertised window, 32.0 kB / 100 ms allows 2.56 Mbit/s",
+            "an advertised window of 32.0 kB per 100 ms round trip allows 2.56 Mbit/s",
             "1.00 MB / 100 ms, less the 20 % of the time in which nothing came back, gives 64.0 Mbit/s",
-            "3.39 Mbit/s leave 3.23 Mbit/s of payload, 2.74 Mbit/s were measured: this flow fills 85 % of the pipe",
+            "it carries at most 3.23 Mbit/s of payload (3.39 Mbit/s with headers); 2.74 Mbit/s were measured, so this flow fills 85 % of it",
             "Limited by the application (slow to answer) 43 % of the time: for 73.4 s of 170 s it had been asked",
             "Limited by the application 96 % of the time: 25 turns of 1.46 ms each take 36.5 ms of 38.0 ms",
             "49 times at most two segments were out and waited 37.2 ms for a delayed ACK: 1.82 s of 2.00 s",
@@ -130,13 +133,13 @@ mod tests {
     #[test]
     fn figures_that_do_not_are_found() {
         for wrong in [
-            "4.10 kB / 3.23 ms allows 11.1 Mbit/s",
+            "an advertised window of 4.10 kB per 3.23 ms round trip allows 11.1 Mbit/s",
             "1.00 MB / 100 ms, less the 20 % of the time in which nothing came back, gives 80.0 Mbit/s",
             "64.0 kB each 20.0 ms = 20.6 Mbit/s",
-            "3.23 Mbit/s leave 3.39 Mbit/s of payload",
-            "100 Mbit/s leave 95.6 Mbit/s of payload, 96.2 Mbit/s were measured: this flow fills 100 % of the pipe",
-            "100 Mbit/s leave 95.6 Mbit/s of payload, 90.2 Mbit/s were measured: this flow fills the pipe",
-            "3.39 Mbit/s leave 3.23 Mbit/s of payload, 2.74 Mbit/s were measured: this flow fills 81 % of the pipe",
+            "it carries at most 3.39 Mbit/s of payload (3.23 Mbit/s with headers)",
+            "it carries at most 95.6 Mbit/s of payload (100 Mbit/s with headers); 96.2 Mbit/s were measured, so this flow fills 100 % of it",
+            "it carries at most 95.6 Mbit/s of payload (100 Mbit/s with headers); 90.2 Mbit/s were measured, so this flow fills it",
+            "it carries at most 3.23 Mbit/s of payload (3.39 Mbit/s with headers); 2.74 Mbit/s were measured, so this flow fills 81 % of it",
             "Limited by the application (slow to answer) 100 % of the time: for 73.4 s of 170 s it had been asked",
             "Limited by the application 96 % of the time: 25 turns of 1.46 ms each take 36.5 ms of 40.5 ms",
             "25 turns of 1.46 ms each take 42.0 ms",

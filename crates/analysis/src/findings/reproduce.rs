@@ -42,7 +42,7 @@ impl<'a> Draft<'a> {
             "#:schema {SCHEMA_URL}\n# Made from a capture of {} -> {}.\n# {}\n",
             self.main.src,
             self.main.dst,
-            self.main.verdict.sentence.as_deref().unwrap_or("What limits it was not told.")
+            self.main.verdict.sentence.as_deref().unwrap_or("The limit is unknown.")
         );
         text += &note.map_or_else(String::new, |note| format!("# {note}\n"));
         text += &format!("\nname = \"{}\"\n", self.name);

@@ -8,7 +8,7 @@ use pipefill_core::record::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose sockets are looked at.
+/// Whose sockets are judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {

@@ -1,6 +1,6 @@
 //! What a first reading of each capture tells: which connections it has, when, near which end, and how to recognise them at the other end.
 //!
-//! Memory: [`SURVEY_MAX`] connections, the first of the capture, with at most 2.4 KB each.
+//! Memory: [`SURVEY_MAX`] connections, the first of the capture, with at most 2.4 kB each.
 
 use super::set_ahead::LEAST_NS;
 use crate::headers::Endpoint;

@@ -26,7 +26,7 @@ pub(crate) struct ServeArgs {
     /// Refuse tests that are longer, and end those that become longer
     #[arg(long, value_name = "TIME", value_parser = parse::duration, default_value = "1h")]
     pub(crate) max_duration: Duration,
-    /// Move no more in a direction of a test: TCP is slowed down, UDP beyond it is refused [default: no bound]
+    /// Rate limit per direction and test: TCP is throttled to it, UDP tests that ask for more are refused [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = parse::rate)]
     pub(crate) max_rate: Option<Rate>,
     /// Serve only clients of this network, e.g. 10.0.0.0/8. May be repeated [default: everybody]
@@ -48,13 +48,13 @@ pub(crate) struct TestArgs {
     /// How long, in seconds
     #[arg(short, long, value_name = "SECONDS", value_parser = whole_seconds, default_value = "10", hide_default_value = false, help_heading = HOW_MUCH)]
     pub(crate) time: u64,
-    /// Send so many bytes instead, all streams together, e.g. 100M
+    /// Send this many bytes instead, all streams together, e.g. 100M
     #[arg(short = 'n', long, value_name = "BYTES", value_parser = iperf_bytes, conflicts_with = "time", help_heading = HOW_MUCH)]
     pub(crate) bytes: Option<Bytes>,
-    /// Send so many blocks instead, all streams together
+    /// Send this many blocks instead, all streams together
     #[arg(short = 'k', long = "blockcount", value_name = "N", value_parser = blocks, conflicts_with_all = ["time", "bytes"], help_heading = HOW_MUCH)]
     pub(crate) blocks: Option<u64>,
-    /// Leave out so many seconds at the start
+    /// Leave out this many seconds at the start
     #[arg(short = 'O', long, value_name = "SECONDS", value_parser = whole_seconds, default_value = "0", help_heading = HOW_MUCH)]
     pub(crate) omit: u64,
     /// Number of streams at once
@@ -111,7 +111,7 @@ pub(crate) struct TestArgs {
     /// Keep records in this new directory, for explain, report and compare: of this host's sockets, of UDP what both hosts counted
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Make the test so many times; what changed can be told from three on [default: 1; with --compare as often as there]
+    /// Repeat the test this many times; a comparison needs at least three [default: 1; with --compare as often as in that directory]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
     /// Say what changed since an earlier test, whose records are in this directory

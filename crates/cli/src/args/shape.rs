@@ -39,7 +39,7 @@ pub(crate) struct ShapeArgs {
     /// repeated [default: all but ssh]
     #[arg(long, value_name = "CIDR|HOST[:PORT]")]
     pub(crate) to: Vec<String>,
-    /// Undo it after so long at the latest
+    /// Undo it at the latest after this time
     #[arg(long = "for", value_name = "TIME", value_parser = span, default_value = "10min")]
     pub(crate) span: Duration,
     /// The interface is in this network namespace: a name of ip netns, or a file such as /proc/PID/ns/net

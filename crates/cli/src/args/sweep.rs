@@ -34,7 +34,7 @@ impl Engine {
 #[derive(Debug, clap::Args)]
 #[command(after_help = SWEEP_EXAMPLES)]
 pub(crate) struct SweepArgs {
-    /// A scenario file, or - for standard input, to begin with; the directory of a sweep, to look at it or to go on
+    /// A scenario file or - for standard input to begin a sweep; the directory of a sweep to show or continue it
     #[arg(value_name = "FILE|DIR")]
     pub(crate) file: PathBuf,
     /// What schedules the shards; needed to begin
@@ -66,7 +66,7 @@ pub(crate) struct SweepArgs {
     /// CPUs of a shard, which are asked of the engine; a shard has as many runs at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) cpus: u16,
-    /// So many shards at once at most; not with ray [default: local, as many as this machine has CPUs for, and 1 with --on lab; others, what the engine grants]
+    /// Largest number of shards at once; not with ray [default: local, as many as this machine has CPUs for, and 1 with --on lab; others, what the engine grants]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) at_once: Option<u32>,
     /// Slurm: wait for the job, then merge. The other engines do so anyway

@@ -77,7 +77,7 @@ impl Shaped {
         });
         let left = self.left.iter().map(|one| {
             format!(
-                "LEFT     {}: shaped, and nobody will undo it\n{:9}remedy: run pipefill doctor as root\n",
+                "LEFT     {}: shaped, and no process will undo it\n{:9}remedy: run pipefill doctor as root\n",
                 one.name(),
                 ""
             )

@@ -61,7 +61,7 @@ fn records_only(file: &Path, args: &ExplainArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{} is no directory, and --only and --blindfold are for records", file.display()),
+        format!("{} is not a directory: --only and --blindfold are for records", file.display()),
         "leave them out: of a file each flow is explained, from what it shows alone",
     ))
 }
@@ -72,7 +72,7 @@ fn output_only(path: &Path, args: &ExplainArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{} is no output of another program, and --context is for one", path.display()),
+        format!("{} is not the output of another program: --context is for one", path.display()),
         "leave --context out",
     ))
 }

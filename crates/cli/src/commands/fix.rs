@@ -30,7 +30,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let experiment = experiment_of(directory)?;
     if experiment.stored.backend == BACKEND {
         return Err(Failure::usage(
-            "nobody planned these connections: there is no scenario to run again",
+            "these connections come from no scenario: there is nothing to run again",
             "pipefill watch and explain give the advice for both machines; change one of them and watch again",
         ));
     }

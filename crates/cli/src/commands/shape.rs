@@ -304,7 +304,7 @@ fn ended(
 fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<Outcome, Failure> {
     let not_permitted = |error: io::Error| match error.kind() {
         io::ErrorKind::PermissionDenied => Problem::machine(
-            format!("{} can't be looked at or changed: {error}", args.interface),
+            format!("{} can't be read or changed: {error}", args.interface),
             "run it as root",
         ),
         _ => left(&error),
@@ -350,7 +350,7 @@ fn beginning(args: &ShapeArgs, path: &PathSpec, switch: u32) -> String {
 
 /// What could not be undone.
 fn left(error: &io::Error) -> Problem {
-    Problem::usage(format!("undoing the shaping: {error}"), "pipefill doctor tells what is left")
+    Problem::usage(format!("undoing the shaping: {error}"), "pipefill doctor lists what is left")
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Outcome, Fa
         )),
         Some(sweep) => show(&sweep, args.json, terminal),
         None if args.merge || args.resume => Err(Failure::usage(
-            format!("{} is no directory of a sweep", args.file.display()),
+            format!("{} is not the directory of a sweep", args.file.display()),
             "give the directory that --out named",
         )),
         None => begin(args, terminal),

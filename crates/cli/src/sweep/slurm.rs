@@ -87,7 +87,7 @@ pub(super) fn wait(sweep: &Sweep, stop: &Stop) -> Result<(), Failure> {
     loop {
         let queued = queued(&sweep.description.jobs).ok_or_else(|| {
             Failure::usage(
-                "squeue does not tell which jobs there are",
+                "squeue does not list the jobs",
                 format!("look later: pipefill sweep {}", sweep.word()),
             )
         })?;

@@ -315,7 +315,7 @@ fn a_path_is_full_in_one_direction_and_never_more_than_full() {
     assert_eq!(cell["limited_by"], "path");
     let verdict = cell["verdict"].as_str().unwrap();
     assert!(verdict.starts_with("Flow 1 of 2 (3 tcp streams, forward): Limited by the path "), "{verdict}");
-    assert!(verdict.contains(": the pipe is "), "{verdict}");
+    assert!(verdict.contains(" of payload ("), "{verdict}");
     let limits: Vec<&str> =
         cell["flows"].as_array().unwrap().iter().map(|flow| flow["limited_by"].as_str().unwrap()).collect();
     assert_eq!(limits, ["path", "app"]);

@@ -111,7 +111,8 @@ fn contradictions(sentence: &str) -> Vec<String> {
     let has_a_reason = ["before the measured time", "had arrived before", "were in flight before"]
         .iter()
         .any(|reason| sentence.contains(reason));
-    for bound in ["allows ", "of payload, ", "the pacing rate ", "application reads ", "application offers "]
+    for bound in
+        ["allows ", "carries at most ", "the pacing rate ", "application reads ", "application offers "]
     {
         if let Some((allowed, measured)) = bound_and_measured(sentence, bound)
             && measured > ABOVE * allowed
@@ -126,28 +127,24 @@ fn contradictions(sentence: &str) -> Vec<String> {
     {
         wrong.push(format!("{product} is not {measured}: {sentence}"));
     }
-    let odd = ["0.00 µs", "NaN", "inf ", " 0.00 bit/s were measured: the pipe is 100"];
+    let odd = ["0.00 µs", "NaN", "inf ", " 0.00 bit/s were measured, so it is full"];
     wrong.extend(
         odd.iter().filter(|text| sentence.contains(**text)).map(|text| format!("{text}: {sentence}")),
     );
     wrong
 }
 
-/// The rate after `words` (or before them, for `of payload`), and the one before "were measured".
+/// The rate after `words`, and the one before "were measured".
 fn bound_and_measured(sentence: &str, words: &str) -> Option<(f64, f64)> {
-    let (before, after) = sentence.split_once(words)?;
+    let (_, after) = sentence.split_once(words)?;
     let (measured, _) = after.split_once(" were measured")?;
-    let measured = rate(measured.rsplit_once(", ").map_or(measured, |(_, last)| last))?;
-    let bound = match words {
-        "of payload, " => rate(before.trim_end().rsplit_once("leave ")?.1)?,
-        _ => rate(after)?,
-    };
-    Some((bound, measured))
+    let measured = rate(measured.rsplit([',', ';']).next()?.trim_start())?;
+    Some((rate(after)?, measured))
 }
 
 /// The rate at the beginning of `text`, bits per second.
 fn rate(text: &str) -> Option<f64> {
-    let mut words = text.split([' ', ',']);
+    let mut words = text.split([' ', ',', ';']);
     let value: f64 = words.next()?.parse().ok()?;
     let factor = match words.next()? {
         "bit/s" => 1.0,
@@ -163,14 +160,23 @@ fn rate(text: &str) -> Option<f64> {
 fn the_reader_of_sentences_finds_a_contradiction() {
     let of = |text: &str| contradictions(text).len();
     assert_eq!(
-        of("the advertised window, 65.5 kB / 50.0 ms allows 10.5 Mbit/s, 30.4 Mbit/s were measured."),
+        of(
+            "an advertised window of 65.5 kB per 50.0 ms round trip allows 10.5 Mbit/s; 30.4 Mbit/s were measured."
+        ),
         1
     );
     assert_eq!(
-        of("the advertised window, 65.5 kB / 50.0 ms allows 10.5 Mbit/s, 10.4 Mbit/s were measured."),
+        of(
+            "an advertised window of 65.5 kB per 50.0 ms round trip allows 10.5 Mbit/s; 10.4 Mbit/s were measured."
+        ),
         0
     );
-    assert_eq!(of("100 Mbit/s leave 95.6 Mbit/s of payload, 98.4 Mbit/s were measured: the pipe is full"), 1);
+    assert_eq!(
+        of(
+            "it carries at most 95.6 Mbit/s of payload (100 Mbit/s with headers); 98.4 Mbit/s were measured, so it is full"
+        ),
+        1
+    );
     assert_eq!(
         of("1 MB were in flight on average; 1 MB / 41.0 ms gives 4.18 Mbit/s, 8.99 Mbit/s were measured"),
         1

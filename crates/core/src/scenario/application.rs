@@ -102,7 +102,7 @@ fn positive(text: &str) -> Result<u64, ParseError> {
     let number = count(text)?;
     if number == 0 {
         return Err(ParseError::new(
-            "0 is no number of requests",
+            "0 is not a valid number of requests",
             "write at least 1, or leave it out for no limit",
         ));
     }

@@ -186,7 +186,7 @@ pub(super) fn cause_of_another_limit(limited_by: &str, cause: &str) -> Option<(S
 
 fn no_such_cause(limits: &[LimitedBy], cause: &str) -> String {
     let limits: Vec<&str> = limits.iter().map(|limit| limit.as_str()).collect();
-    format!("\"{cause}\" is no cause of {}", limits.join(" or "))
+    format!("\"{cause}\" is not a cause of {}", limits.join(" or "))
 }
 
 /// What to write instead.

@@ -164,7 +164,7 @@ pub const KEYS: &[Key] = &[
         "Which IP the flows use. `pipefill exec` carries both, and gives the server's address of this one."),
     key!(&[Path], "payload", Word, Some("zeros"), "kept",
         store!(Path, p => p.payload, |t| one_of(t, &[("zeros", Payload::Zeros), ("kept", Payload::Kept)])),
-        "`zeros`: headers travel, and zeros arrive, which is faster. `kept`: whole packets travel, which takes memory for rate × delay and the queue. `pipefill exec` keeps it."),
+        "`zeros`: only headers cross the path and the receiver reads zeros; faster. `kept`: whole packets cross it, which takes memory for rate × delay and the queue. `pipefill exec` keeps it."),
 
     key!(HOSTS, "tcp_rmem", Buffers, None, "4096 131072 6MiB", store!(Host, h => h.tcp_rmem, sysctl_triple),
         "net.ipv4.tcp_rmem: minimum, default and maximum of the receive buffer. Default: the machine's value."),

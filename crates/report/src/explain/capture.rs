@@ -127,7 +127,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
         lines.extend(section("What limited it when", &timeline::drawing(&alone, &flow.events, style)));
         lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
-        lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
+        lines.extend(section("Kernel counters", &evidence::witnesses(diagnosis)));
     }
     let wanted = flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
     lines.extend(section("Advice", &advice(wanted, width)));

@@ -198,7 +198,7 @@ fn explained(connection: &PastedConnection, style: Style) -> String {
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
         lines.extend(section("What limited it when", &timeline::drawing(&alone, &diagnosis.events, style)));
         lines.extend(section("Evidence", &evidence::lines(diagnosis)));
-        lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
+        lines.extend(section("Kernel counters", &evidence::witnesses(diagnosis)));
     }
     let remarks = connection.context.iter().filter(|remark| remark.bearing != Bearing::Adds);
     let remarks: Vec<String> = remarks

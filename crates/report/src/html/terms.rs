@@ -21,11 +21,11 @@ const TERMS: [(&str, &str, &str); 50] = [
         "sum",
         "Goodput of all flows together, where they go both ways or TCP and UDP share the path. The table of the flows has each.",
     ),
-    ("offered", "offered", "What the application was told to send: bitrate × streams."),
+    ("offered", "offered", "What the application is asked to send: bitrate × streams."),
     (
         "interval",
         "interval",
-        "Where the median goodput lies: between two of the valid runs. The share beside it says how often such an interval holds the true median: 75 % with three runs, 93.8 % with five, 95 % and more from six on.",
+        "Where the median goodput lies: between two of the valid runs. The share beside it says how often such an interval holds the true median: 75 % with three runs, 93.8 % with five, at least 95 % from six on.",
     ),
     ("half-width", "±%", "The interval's further end from the median, in per cent of the median."),
     ("published", "published", "What somebody else measured in this cell, from the source named below."),
@@ -40,7 +40,7 @@ const TERMS: [(&str, &str, &str); 50] = [
     (
         "rtt",
         "RTT",
-        "Round-trip time. In tables the median of the kernel's smoothed estimate, with what waits in queues.",
+        "Round-trip time. In tables the median of the kernel's smoothed estimate, including queueing.",
     ),
     ("min-rtt", "least RTT", "The smallest round trip that the sender saw: without queues."),
     ("idle-rtt", "idle RTT", "The round trip without load: what the path's delay alone makes of it."),
@@ -72,7 +72,7 @@ const TERMS: [(&str, &str, &str); 50] = [
     ("app", "app", "Limited by the application: it offered no more."),
     ("path", "path", "Limited by the path: the bottleneck's rate was used up. The pipe is full."),
     ("receiver", "receiver", "Limited by the receiving application, which read too slowly."),
-    ("pacing", "pacing", "Limited by the pacing rate, the sender's own brake."),
+    ("pacing", "pacing", "Limited by the rate at which the sender's socket paces."),
     ("cpu", "cpu", "Limited by a CPU of an end."),
     (
         "testbed",

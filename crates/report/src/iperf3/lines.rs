@@ -202,12 +202,12 @@ fn rests_on(measured: &Measured, finding: &TestFinding) -> String {
         (_, Ends::Both) => "The verdict rests on the sockets of both ends: the server is pipefill serve.".to_owned(),
         (Server::Pipefill, Ends::Own) => "The verdict rests on the sockets of this host.".to_owned(),
         (Server::Iperf3, Ends::Own) if receives => {
-            "The verdict rests on the sockets of this host: an iperf3 server does not tell of its own. Of what is received this host sees when it \
-             arrives, and not what the sender's congestion window and send buffer were. With pipefill serve there both ends are seen."
+            "The verdict rests on the sockets of this host: an iperf3 server does not report its own. This host sees when data arrive, but not the \
+             sender's congestion window and send buffer. With pipefill serve at the other end the verdict uses both."
                 .to_owned()
         }
         (Server::Iperf3, Ends::Own) => {
-            "The verdict rests on the sockets of this host: an iperf3 server does not tell of its own.".to_owned()
+            "The verdict rests on the sockets of this host: an iperf3 server does not report its own.".to_owned()
         }
     }
 }

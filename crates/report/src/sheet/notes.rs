@@ -59,7 +59,7 @@ pub(crate) fn interval_line(experiment: &Experiment) -> Option<String> {
     }
     if exact.iter().any(|cell| cell.goodput_bps.is_some()) {
         told.push(format!(
-            "{EXACT} (n = 1, deterministic) where no chance is in it: every run would be the same"
+            "{EXACT} (n = 1, deterministic) where nothing is random: every run would be the same"
         ));
     }
     (!told.is_empty()).then(|| format!("±%: {}", told.join("; ")))

@@ -71,7 +71,7 @@ pub(crate) fn told(ping: &PingMetrics) -> String {
     match &fitted[..] {
         [] => format!("Pings fill no pipe, so nothing limits them; their sizes fix no rate{lost}."),
         some => format!(
-            "Pings fill no pipe, so nothing limits them. They tell of the path: {}{lost}.",
+            "Pings do not fill the path, so nothing limits them. They show the path: {}{lost}.",
             some.join(", ")
         ),
     }

@@ -77,7 +77,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
         Setting::RmemMax(_) => format!("{name} = {value} {host}, or no SO_RCVBUF in the program"),
         Setting::NoDelay => format!("{name} {host}, or one write for all"),
         Setting::QuickAck => format!("{name} {host}, or larger writes"),
-        Setting::Duration(_) => format!("a transfer of {value} and more"),
+        Setting::Duration(_) => format!("a transfer of at least {value}"),
         Setting::Burst(size) => format!("a token bucket of {} at the bottleneck", bytes(size)),
         Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
         Setting::FqCodel => format!("{value} in place of the drop-tail queue at the bottleneck"),
@@ -266,7 +266,7 @@ fn why(reason: Reason) -> String {
             "the receive buffer still grows by itself; a larger initial value begins higher, and a longer transfer needs no change"
         }
         Reason::DatagramsAreDropped => {
-            "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
+            "the path drops datagrams and UDP does not retransmit them; use a better path or a lower rate"
         }
         Reason::NobodyAnswers => {
             "nothing comes back: is the other end up, is there a route, does a firewall drop it?"
@@ -300,7 +300,7 @@ fn why(reason: Reason) -> String {
             "other programs use the CPU that the endpoint needs; end them, or give it one of its own"
         }
         Reason::CpuIsBusy => "an endpoint is CPU-bound; fewer, larger packets or a faster CPU help",
-        Reason::LimitIsUnknown => "what was recorded does not tell what to change",
+        Reason::LimitIsUnknown => "the recorded data do not show what to change",
         Reason::NoChangeHelps => "no change of an end lifts this limit",
         Reason::ControlPaces => "the congestion control paces at what it takes for the path's rate",
         Reason::ReceiveBufferIsLargest => "the receive buffer is as large as it can be",

@@ -31,8 +31,8 @@ const NEARLY_ALL_OF_HOST: f64 = 0.9;
 /// A thread's wait for a CPU is told from this share of the time on.
 const WAITED: f64 = 0.05;
 /// Why more than the path's rate was read.
-const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
-                       the token bucket";
+const EARLIER: &str = "; the excess arrived before the measured time and was held behind a lost segment or in the token \
+                       bucket";
 
 /// What was measured while the cause held, and in words.
 struct Measured {
@@ -66,7 +66,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         LimitedBy::Cpu => cpu(judged),
         LimitedBy::Testbed => testbed(figures, judged.goodput_bps),
         LimitedBy::Unknown => {
-            format!("{}; {} were measured", not_told(judged), rate(judged.goodput_bps))
+            format!("{} were measured; {}", rate(judged.goodput_bps), not_shown(judged))
         }
     };
     let name = limit_name(diagnosis.limited_by, diagnosis.cause);
@@ -145,8 +145,8 @@ fn measured(judged: &JudgedFlow) -> Measured {
     }
 }
 
-/// Why the limit can't be known, and what would tell.
-fn not_told(judged: &JudgedFlow) -> &'static str {
+/// Why the limit can't be known, and what would show it.
+fn not_shown(judged: &JudgedFlow) -> &'static str {
     let (flow, figures) = (&judged.flow, &judged.diagnosis.figures);
     match flow.protocol {
         Protocol::Udp if judged.is_observed() && flow.bitrate.is_some() => {
@@ -156,10 +156,10 @@ fn not_told(judged: &JudgedFlow) -> &'static str {
             "the sender sent as fast as it could, and all of it arrived: its CPU or its own interface is the limit"
         }
         Protocol::Tcp if !figures.are_of_the_sender() => {
-            "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
-             sender's application, buffer, pacing or congestion window holds it back, its own socket would tell (pipefill watch there)"
+            "the receiver's socket cannot show the limit: its window has room and its round trip shows no queue. Run `pipefill watch` on \
+             the sender to see whether its application, send buffer, pacing or congestion window is the limit"
         }
-        _ => "what was recorded does not tell",
+        _ => "the recorded data do not show the limit",
     }
 }
 
@@ -176,40 +176,46 @@ fn path(judged: &JudgedFlow) -> String {
             return format!("{measured} were measured");
         }
         return format!(
-            "its queue overflows, and is not empty in between: the pipe is full; {measured} were measured by this flow"
+            "its queue overflows and is not empty in between, so it is full; {measured} were measured by this flow"
         );
     };
-    let asked = rate(asked);
     let full = figures.utilisation.map_or_else(String::new, |share| match judged.is_alone() {
         // What was sent and is not acknowledged waits in front of it.
         true if goodput_bps as f64 > ABOVE * possible as f64 && judged.is_observed() => {
-            ": the pipe is full, and the rest waits in its queue".to_owned()
+            ", so it is full, and the rest waits in its queue".to_owned()
         }
         true if goodput_bps as f64 > ABOVE * possible as f64 => {
-            format!(": the pipe is {} full{EARLIER}", percent(share))
+            format!(", so it is {}{EARLIER}", filled(share))
         }
         true if share < FULL && shares_with_acks(judged) => {
-            format!(
-                ": the pipe is {} full of data, and ACKs of what goes the other way take the rest",
-                percent(share)
-            )
+            format!(", so it is {} of data; ACKs of the other direction take the rest", filled(share))
         }
-        true if goodput_bps >= possible && judged.is_observed() => ": this flow fills the pipe".to_owned(),
+        true if goodput_bps >= possible && judged.is_observed() => ", so this flow fills it".to_owned(),
         // What others send is not seen: the two rates before it give the part.
         true if judged.is_observed() => {
-            let part = percent(goodput_bps as f64 / possible as f64);
+            let part = goodput_bps as f64 / possible as f64;
             if share < FULL {
-                format!(": this flow fills {part} of the pipe")
+                format!(", so this flow fills {} of it", percent(part))
             } else {
-                format!(": the pipe is {part} full")
+                format!(", so it is {}", filled(part))
             }
         }
-        true => format!(": the pipe is {} full", percent(share)),
+        true => format!(", so it is {}", filled(share)),
         false => {
-            format!(" by this flow: with the others of its direction the pipe is {} full", percent(share))
+            format!(" by this flow; with the others of its direction it is {}", filled(share))
         }
     });
-    format!("{asked} leave {} of payload, {measured} were measured{full}", rate(possible))
+    format!(
+        "it carries at most {} of payload ({} with headers); {measured} were measured{full}",
+        rate(possible),
+        rate(asked)
+    )
+}
+
+/// How full a path is: `full`, `89 % full`.
+fn filled(share: f64) -> String {
+    let part = percent(share);
+    if part == "100 %" { "full".to_owned() } else { format!("{part} full") }
 }
 
 /// Whether TCP data goes the other way too: its ACKs go this way.
@@ -232,7 +238,7 @@ fn windowed(diagnosis: &Diagnosis, measured: &Measured) -> String {
         .unwrap_or_default();
     let allows = |bps: u64| {
         format!(
-            "the advertised window, {} / {} allows {}, {measured_text}",
+            "an advertised window of {} per {} round trip allows {}; {measured_text}",
             bytes(window),
             duration(rtt),
             rate(bps)
@@ -257,17 +263,17 @@ fn is_within(measured_bps: Option<u64>, bound_bps: u64) -> bool {
 fn sndbuf(figures: &Figures, measured: &Measured) -> String {
     let flows = in_flight(figures, measured);
     let Some(limit) = figures.sndbuf_bytes else {
-        return format!("{flows}, all that a send buffer holds, whose writer wakes when a third is free");
+        return format!("{flows}; that fills the send buffer, whose writer wakes when a third is free");
     };
     let size = bytes(limit);
     let is_overfilled = |used: Option<u64>| used.is_some_and(|used| used > limit);
     if is_overfilled(figures.flight_mean_bytes) || is_overfilled(figures.wmem_queued_bytes) {
         return format!(
-            "{flows}; the send buffer is {size} of memory, which writes overfill and then wait until a third is free"
+            "{flows}; the send buffer is {size} (kernel memory): a write may overshoot it, then blocks until a third is free"
         );
     }
     format!(
-        "{flows}, all that a send buffer of {size} of memory holds, whose writer wakes when a third is free"
+        "{flows}; that fills a send buffer of {size} (kernel memory), whose writer wakes when a third is free"
     )
 }
 
@@ -344,7 +350,7 @@ fn cpu(judged: &JudgedFlow) -> String {
         }
         None if judged.is_observed() => {
             format!(
-                "its sender wrote as fast as it could, and no window was used up; {measured} were measured"
+                "the sender wrote as fast as it could, and no window was used up; {measured} were measured"
             )
         }
         None => format!("an endpoint's thread was CPU-bound at {measured}"),
@@ -377,7 +383,7 @@ fn receiver(judged: &JudgedFlow) -> String {
             let lost = percent(judged.diagnosis.figures.loss_share.unwrap_or(0.0));
             format!("its socket's buffer was full; {lost} were lost, {} arrived", rate(judged.goodput_bps))
         }
-        None => format!("it left its receive buffer full; {} were measured", rate(judged.goodput_bps)),
+        None => format!("it did not drain its receive buffer; {} were measured", rate(judged.goodput_bps)),
     }
 }
 
@@ -482,7 +488,7 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
                 .map_or_else(String::new, |cwnd| format!(", although it was {} before", bytes(cwnd)));
             format!("{measured}; after each idle time it starts again with slow start{before}")
         }
-        _ => format!("{measured}; nothing that was recorded tells why it was no larger"),
+        _ => format!("{measured}; the recorded data do not show why it was no larger"),
     }
 }
 
@@ -583,7 +589,7 @@ fn aqm(aqm: &AqmMetrics) -> String {
 fn of_others(shared: SharedBottleneck) -> String {
     let because = match shared.slow_bps {
         Some(bps) => format!("At times only {} got through although the round trip stayed up", rate(bps)),
-        None => "What rate that is can't be told from here".to_owned(),
+        None => "The rate left to this flow is unknown".to_owned(),
     };
     let or_acks = if shared.may_be_acks { ", or ACKs wait on their way back" } else { "" };
     format!(" {because}: others share the bottleneck, or its rate changes{or_acks}.")

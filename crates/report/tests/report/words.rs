@@ -97,7 +97,8 @@ fn a_bound_below_what_was_measured_is_not_told() {
         verdict_sentence(&judged(&spec, diagnosis, Latency::default(), acked))
     };
     assert!(
-        of(65_535, 13_000_000).contains("65.5 kB / 40.0 ms allows 13.1 Mbit/s, 13.0 Mbit/s were measured")
+        of(65_535, 13_000_000)
+            .contains("65.5 kB per 40.0 ms round trip allows 13.1 Mbit/s; 13.0 Mbit/s were measured")
     );
     let above = of(65_535, 20_000_000);
     assert!(
@@ -119,7 +120,7 @@ fn a_window_that_was_in_flight_before_may_be_measured_above_the_bound() {
     };
     // 65.5 kB in 2.6 s are 0.2 Mbit/s; in 26 s they are nothing to speak of.
     let said = of(0.9, 2_600_000, 13_400_000);
-    assert!(said.contains("allows 13.1 Mbit/s, 13.4 Mbit/s were measured in that time"), "{said}");
+    assert!(said.contains("allows 13.1 Mbit/s; 13.4 Mbit/s were measured in that time"), "{said}");
     assert!(said.contains("up to 65.5 kB of it were in flight before"), "{said}");
     for (share, us, acked) in
         [(0.9, 2_600_000, 13_600_000), (0.9, 26_000_000, 13_400_000), (1.0, 2_600_000, 13_400_000)]

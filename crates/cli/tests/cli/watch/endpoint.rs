@@ -246,7 +246,7 @@ fn what_is_wrong_is_said_before_anything_is_watched() {
         (["--listen", "localhost:9466"].as_slice(), "names are not looked up: write 127.0.0.1:9466"),
         (&["--listen", "9466"], "there is no port"),
         (&["--listen", &taken], "another program listens at"),
-        (&["--listen", "192.0.2.1:9466"], "is no address of this host"),
+        (&["--listen", "192.0.2.1:9466"], "is not an address of this host"),
         (&["--listen", ":0", "--group-by", "pid"], "groups no connections: write process, cgroup"),
         (&["--listen", ":0", "--groups", "0"], "1..=1000"),
         (&["--listen", ":0", "--once"], "cannot be used with"),

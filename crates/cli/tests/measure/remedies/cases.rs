@@ -228,7 +228,9 @@ pub(super) const CASES: &[Case] = &[
         measure: Measure::Rate,
         // What overfills a buffer, packets alone do not show.
         captured: &[("cwnd", Some("hystart_exit")), ("path", Some("full"))],
-        arithmetic: Arithmetic::Words(&["the send buffer is 65.5 kB of memory, which writes overfill"]),
+        arithmetic: Arithmetic::Words(&[
+            "the send buffer is 65.5 kB (kernel memory): a write may overshoot it",
+        ]),
         ..SEND_BUFFER
     },
     Case {
@@ -356,7 +358,7 @@ pub(super) const CASES: &[Case] = &[
         remedy: Remedy::Nothing,
         applied: "nothing: the program reads slowly",
         measure: Measure::Rate,
-        arithmetic: Arithmetic::Words(&["it left its receive buffer full"]),
+        arithmetic: Arithmetic::Words(&["it did not drain its receive buffer"]),
         ..TRANSFER
     },
 ];
