@@ -64,6 +64,19 @@ def test_where_the_time_went_is_a_row_for_each_holder(experiment: pipefill.Exper
     assert experiment.time.schema.field("cause").type == pyarrow.string()
 
 
+def test_queues_with_a_discipline_have_a_row_and_samples(tmp_path: Path) -> None:
+    managed = pipefill.run(SCENARIO, out=tmp_path / "aqm", repeat=1, quick=True, set={"path.aqm": "fq_codel"})
+    queues = managed.queues.to_pylist()
+    assert [(queue["path.rtt"], queue["direction"], queue["kind"]) for queue in queues] == [
+        ("10ms", "forward", "fq_codel"),
+        ("80ms", "forward", "fq_codel"),
+    ]
+    assert all(queue["packets"] > 0 and queue["target_us"] == 5_000 for queue in queues)
+    samples = managed.samples("aqm", cell={"path.rtt": "10ms"})
+    assert samples["packets"].to_pylist()[-1] == queues[0]["packets"]
+    assert managed.queues.schema.field("dropped_packets").type == pyarrow.uint64()
+
+
 def test_axes_are_numbers_too(experiment: pipefill.Experiment) -> None:
     for table in (experiment.cells, experiment.runs, experiment.verdicts, experiment.time):
         pairs = dict(zip(table["path.rtt"].to_pylist(), table["path_rtt_s"].to_pylist(), strict=True))

@@ -605,6 +605,10 @@ pub(crate) enum Format {
     Csv,
     /// CSV of where the time went: a row for each holder of each flow's time
     CsvTime,
+    /// CSV of what the disciplines of the queues did: a row for each of each cell
+    CsvAqm,
+    /// CSV of how they stood over time: a row for each sample of each run
+    CsvAqmSamples,
     /// Parquet, a row for each run; needs -o
     Parquet,
     /// Markdown; with -o it links the pictures found beside FILE or in the folder `pictures`

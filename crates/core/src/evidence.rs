@@ -218,6 +218,8 @@ pub struct Arrivals {
 pub struct ArrivalsOfAll {
     /// Number of rounds.
     pub rounds: usize,
+    /// Streams of the direction.
+    pub streams: usize,
     /// Segments that arrive in a round trip, on average; absent where no round trip was measured.
     pub segments: Option<f64>,
     /// Interquartile range over median of the rates of all streams of the direction together.

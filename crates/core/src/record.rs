@@ -17,7 +17,7 @@ mod read_from;
 mod sink;
 mod subject;
 
-pub use aqm::{AqmSample, AqmSummary, FlowQueues};
+pub use aqm::{AqmCounted, AqmSample, AqmSummary, FlowQueues};
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use datagrams::DatagramSample;

@@ -76,8 +76,9 @@ impl Backend for Hosts {
             None => near::stream(self, hosts, run, watch, sink),
             Some(far) => far::stream(self, hosts, far, run, watch, sink),
         };
-        shaped.map_or(Ok(()), shape::end)?;
-        outcome
+        let aqm = shaped.map(shape::end).transpose()?.flatten();
+        let manifest = outcome?;
+        Ok(Manifest { aqm: aqm.into_iter().collect(), ..manifest })
     }
 
     fn check(&self, run: &Run) -> Result<(), Problem> {

@@ -31,7 +31,9 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::dup;
 use pipefill_core::cell::{CellSpec, Direction, Family};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{AqmSummary, Counter, Instrument, Invalid, Lateness, Setting};
+use pipefill_core::record::{
+    AqmCounted, AqmSample, AqmSummary, Counter, DropReason, Instrument, Invalid, Lateness, Setting,
+};
 use pipefill_core::units::{Seed, Time};
 use std::ffi::OsString;
 use std::io::{self, PipeWriter, Write};
@@ -81,7 +83,7 @@ pub struct Carried {
     pub counters: Vec<Counter>,
     /// How late packets left, forward and reverse; `None` where none did.
     pub lateness: [Option<Lateness>; 2],
-    /// What the disciplines of its queues did.
+    /// What the disciplines of its queues did, with their drops and marks.
     pub aqm: Vec<AqmSummary>,
     /// Packets for which the instrument itself had no room.
     pub own_drops: u64,
@@ -172,6 +174,28 @@ impl<'a> ProgramPath<'a> {
         (self.clock.now(), [of(&self.forward), of(&self.reverse)])
     }
 
+    /// How the discipline of the queue in `direction` stands now; `None` where that is drop-tail. Its `t_us` is the path's time.
+    pub fn discipline(&self, direction: Direction) -> Option<AqmSample> {
+        self.state(direction).lock().ok()?.aqm
+    }
+
+    const fn state(&self, direction: Direction) -> &Mutex<PathState> {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        }
+    }
+
+    /// What the discipline in `direction` dropped and marked.
+    fn counted(&self, direction: Direction) -> Option<AqmCounted> {
+        let state = self.state(direction).lock().ok()?;
+        Some(AqmCounted {
+            dropped_packets: state.counters.dropped(DropReason::Aqm).packets,
+            overflow_packets: state.counters.dropped(DropReason::QueueFull).packets,
+            marked_packets: state.counters.marked_aqm.packets,
+        })
+    }
+
     /// Carries packets while `work` runs, and writes what each host sends and receives into `captures`: the sender's file, the receiver's.
     ///
     /// # Errors
@@ -208,7 +232,10 @@ impl<'a> ProgramPath<'a> {
             let report = report?;
             own_drops += report.ring_drops + report.transmit_drops;
             lateness[place] = report.lateness;
-            aqm.extend(report.aqm);
+            aqm.extend(report.aqm.map(|summary| {
+                let counted = self.counted(summary.direction);
+                AqmSummary { counted, ..summary }
+            }));
         }
         let ways = [(Direction::Forward, &self.forward), (Direction::Reverse, &self.reverse)];
         let ways = ways.into_iter().filter(|_| self.topology.middle.is_some());

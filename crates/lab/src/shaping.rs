@@ -1,13 +1,15 @@
 //! Shaping of a real interface: delay, jitter, loss and a rate for the packets of a test that leave it, while its other traffic goes on.
 //!
 //! Filters at the interface's egress hook (clsact), before its queueing discipline, send the packets through a device of kind ifb, whose
-//! qdiscs are tbf and netem, and which hands them back to the interface. So nothing of the interface is replaced, and nothing has to be put
+//! qdiscs are tbf, netem and a discipline of the queue, and which hands them back to the interface. So nothing of the interface is replaced, and nothing has to be put
 //! back: undone are filters, clsact where it was made, and the device. How to undo it stands at the device itself (`mark`); who
 //! undoes it is a process of its own ([`inside`]).
 //!
 //! Never: a change before that process watches, or one to the interface's own qdisc.
 
+mod attributes;
 mod conditions;
+mod discipline;
 mod flows;
 mod kernel;
 mod left;
@@ -18,7 +20,7 @@ mod tree;
 pub use flows::{Flows, Peer};
 pub use left::{Found, found, sweep, undo};
 pub use switch::inside;
-pub use tree::Carried;
+pub use tree::{Carried, ShapedDiscipline};
 
 use crate::namespace::Namespace;
 use crate::netlink::Rtnetlink;

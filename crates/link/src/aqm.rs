@@ -14,6 +14,7 @@ mod waiting;
 
 pub use log::AqmCounts;
 pub(crate) use log::{AqmLog, AqmState};
+pub use red::red_weight_log;
 pub(crate) use waiting::Waiting;
 
 use crate::counters::Count;

@@ -28,7 +28,7 @@ mod policer;
 mod stages;
 mod token_bucket;
 
-pub use aqm::AqmCounts;
+pub use aqm::{AqmCounts, red_weight_log};
 pub use bottleneck::{Bottleneck, FedBy};
 pub use burst::BurstMeter;
 pub use counters::{Backlog, Count, Counters};

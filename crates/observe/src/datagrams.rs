@@ -242,7 +242,7 @@ impl<'a> DatagramWatcher<'a> {
         flows.sort_by_key(|flow| std::cmp::Reverse(flow.counted().offered_bytes));
         let near = self.ends[0].counters.as_ref().filter(|_| !self.path.has_data_path());
         let other_packets = near.map_or(self.other_packets, UdpCounters::datagrams);
-        Ok(FoundDatagrams { flows, other_packets })
+        Ok(FoundDatagrams { began: self.began, flows, other_packets })
     }
 
     /// A socket that closes takes its drops since the last reading with it; the host still counts them.
@@ -274,8 +274,10 @@ impl fmt::Debug for DatagramWatcher<'_> {
 }
 
 /// What was found on the path.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FoundDatagrams {
+    /// When the time of the samples began.
+    pub began: Instant,
     /// Each flow.
     pub flows: Vec<PathDatagrams>,
     /// Packets of flows beyond those that are counted one by one; where there is no data path, datagrams of the near host.

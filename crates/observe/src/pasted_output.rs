@@ -162,10 +162,10 @@ pub fn judge_output(read: &OutputRead) -> PastedOutput {
 pub fn keep_output(read: &OutputRead, target: &Path) -> Result<Written, Failure> {
     let connections: Vec<KeptConnection> = read.output.connections.iter().map(kept).collect();
     let mut names: Vec<String> = connections.iter().map(|connection| connection.name(&connections)).collect();
-    let mut all: Vec<Recorded> = connections.into_iter().map(Recorded::Connection).collect();
+    let mut all: Vec<Recorded> = connections.into_iter().map(Recorded::from).collect();
     for flow in &read.output.datagrams {
         names.push(format!("udp {}", flow.observed.remote));
-        all.push(Recorded::Datagrams(datagrams(flow)));
+        all.push(datagrams(flow).into());
     }
     write_connections(&[all], &[Vec::new()], &names, "explain", target)
 }

@@ -1,34 +1,58 @@
 //! What was watched as an experiment on disk.
 
+use crate::datagrams::FoundDatagrams;
+use crate::disciplines::FoundDisciplines;
 use crate::watcher::Watcher;
 use pipefill_analysis::findings::connections::PathDatagrams;
 use pipefill_core::plan::CELLS_MAX;
 use pipefill_core::record::{Invalid, Observed};
-use pipefill_runs::{Failure, KeptConnection, Recorded, Written, write_connections};
+use pipefill_runs::{Failure, KeptConnection, PathDisciplines, Recorded, Written, write_connections};
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// Writes every connection that carried something into `target`, where nothing is, the one with the most payload first, and of `datagrams` each flow that is no short one; where both ends are watched, as the end that sends more of
-/// the data has it. `invalid` is why none of them must be believed.
+/// The emulated path that the connections take.
+#[derive(Debug, Clone, Copy)]
+pub struct TakenPath<'a> {
+    /// What it counted of flows of datagrams.
+    pub datagrams: &'a FoundDatagrams,
+    /// What was read of its queues.
+    pub disciplines: &'a FoundDisciplines,
+    /// Why none of the connections must be believed.
+    pub invalid: &'a [Invalid],
+}
+
+/// A connection that is kept, with its payload.
+struct Busy {
+    payload: u64,
+    connection: KeptConnection,
+    disciplines: PathDisciplines,
+}
+
+/// Writes every connection that carried something into `target`, where nothing is, the one with the most payload first, and of the datagrams on the
+/// `path` each flow that is no short one; where both ends are watched, as the end that sends more of the data has it. The first of `watchers` is at the
+/// path's near end.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
 pub fn keep_connections(
     watchers: &mut [Watcher],
-    datagrams: &[PathDatagrams],
-    invalid: &[Invalid],
+    path: Option<TakenPath<'_>>,
     target: &Path,
 ) -> Result<Written, Failure> {
-    let mut kept = Vec::new();
+    let mut busy: Vec<Busy> = Vec::new();
     let has_both_ends = watchers.len() > 1;
-    for watcher in watchers {
+    for (end, watcher) in watchers.iter_mut().enumerate() {
+        let began = watcher.began();
         watcher.each_busy(|one| {
             let carried = one.carried();
-            if kept.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
-                let payload = carried.sent.max(carried.received);
-                kept.push((
-                    payload,
-                    KeptConnection {
+            if busy.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
+                let ends = one.samples.first().zip(one.samples.last());
+                let disciplines = path.zip(ends).map(|(path, (first, last))| {
+                    path.disciplines.during(began, &(first.t_us..=last.t_us), end > 0)
+                });
+                busy.push(Busy {
+                    payload: carried.sent.max(carried.received),
+                    connection: KeptConnection {
                         observed: one.observed.clone(),
                         congestion_control: one.congestion_control.clone(),
                         offered: None,
@@ -38,22 +62,34 @@ pub fn keep_connections(
                         cpu: one.cpu.clone(),
                         sender_samples: Vec::new(),
                     },
-                ));
+                    disciplines: disciplines.unwrap_or_default(),
+                });
             }
         });
     }
-    let (payloads, connections): (Vec<u64>, Vec<KeptConnection>) = kept.into_iter().unzip();
-    let names: Vec<String> = connections.iter().map(|one| one.name(&connections)).collect();
-    let connections = connections.into_iter().map(Recorded::Connection).zip(names).zip(payloads);
-    let flows = datagrams
-        .iter()
-        .filter(|flow| !flow.is_short())
-        .map(|flow| ((Recorded::PathDatagrams(flow.clone()), name_of(flow)), flow.counted().offered_bytes));
+    let names = names(&busy);
+    let connections = busy.into_iter().zip(names).map(|(Busy { payload, connection, disciplines }, name)| {
+        ((Recorded::from(connection).over(disciplines), name), payload)
+    });
+    let flows = path.into_iter().flat_map(|path| {
+        let flows = path.datagrams.flows.iter().filter(|flow| !flow.is_short());
+        flows.map(move |flow| {
+            let time_us = flow.first_us..=flow.last_us;
+            let disciplines = path.disciplines.during(path.datagrams.began, &time_us, false);
+            let recorded = Recorded::from(flow.clone()).over(disciplines);
+            ((recorded, name_of(flow)), flow.counted().offered_bytes)
+        })
+    });
     let mut kept: Vec<((Recorded, String), u64)> = connections.chain(flows).collect();
     kept.sort_by_key(|&(_, payload)| Reverse(payload));
     kept.truncate(CELLS_MAX);
     let (kept, names): (Vec<Recorded>, Vec<String>) = kept.into_iter().map(|(one, _)| one).unzip();
-    write_connections(&[kept], &[invalid.to_vec()], &names, "watch", target)
+    let invalid = path.map_or_else(Vec::new, |path| path.invalid.to_vec());
+    write_connections(&[kept], &[invalid], &names, "watch", target)
+}
+
+fn names(busy: &[Busy]) -> Vec<String> {
+    busy.iter().map(|one| one.connection.name(busy.iter().map(|other| &other.connection))).collect()
 }
 
 /// `udp PEER from PORT` of what this host sends, `udp PEER to PORT` of what it receives.

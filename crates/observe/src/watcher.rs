@@ -487,6 +487,11 @@ impl Watcher {
         dumped.map_err(|error| no_sock_diag(&error))
     }
 
+    /// When the time of the samples began.
+    pub(crate) const fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Whether no look has found a connection.
     pub fn has_seen_nothing(&self) -> bool {
         self.tracker.count() == 0 && self.tracker.gone == Gone::default()

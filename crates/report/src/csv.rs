@@ -10,8 +10,10 @@ use crate::visible::{is_hidden, visible};
 use pipefill_analysis::findings::connections::Captured;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::judge::HeldTime;
+use pipefill_core::record::AqmSample;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
 const FIELDS: [&str; 87] = [
@@ -200,6 +202,90 @@ fn write_time(
         writer.write_record(of_flow.iter().cloned().chain(fields))?;
     }
     Ok(())
+}
+
+/// What a discipline did, of [`AqmMetrics`](pipefill_analysis::findings::metrics::AqmMetrics).
+const DISCIPLINE_FIELDS: [&str; 14] = [
+    "/direction",
+    "/kind",
+    "/target_us",
+    "/packets",
+    "/dropped_packets",
+    "/overflow_packets",
+    "/marked_packets",
+    "/sojourn_us_p50",
+    "/sojourn_us_p95",
+    "/sojourn_us_p99",
+    "/sojourn_us_max",
+    "/flow_queues/new_flows",
+    "/flow_queues/became_old",
+    "/flow_queues/collisions",
+];
+
+/// One row for each discipline of a queue of each cell, with the medians of its runs.
+///
+/// # Errors
+/// [`CsvError`], which text and numbers do not give.
+pub fn disciplines(experiment: &Experiment) -> Result<String, CsvError> {
+    let axes = AxisColumns::of(experiment);
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let names = DISCIPLINE_FIELDS.iter().map(|field| field[1..].replace('/', "."));
+    writer.write_record(axis_names(&axes).chain(names))?;
+    for cell in &experiment.cells {
+        for discipline in &cell.aqm {
+            let json = serde_json::to_value(discipline)?;
+            let fields = DISCIPLINE_FIELDS.iter().map(|field| text(json.pointer(field)));
+            writer.write_record(axis_values(&axes, cell).chain(fields))?;
+        }
+    }
+    finished(writer)
+}
+
+/// What names the run of a sample, before the columns of the records' table.
+const RUN_FIELDS: [&str; 4] = ["cell", "repeat", "directory", "valid"];
+/// The columns of the table `aqm` of the records.
+const SAMPLE_FIELDS: [&str; 10] = [
+    "t_us",
+    "direction",
+    "packets",
+    "sojourn_sum_us",
+    "sojourn_us",
+    "dropped_packets",
+    "overflow_packets",
+    "marked_packets",
+    "probability_ppb",
+    "drop_count",
+];
+
+/// One row for each sample of each discipline of each run, in order of time; `samples` are those of a run, by its directory.
+///
+/// # Errors
+/// [`CsvError`], which text and numbers do not give.
+pub fn discipline_samples(
+    experiment: &Experiment,
+    samples: &BTreeMap<String, Vec<AqmSample>>,
+) -> Result<String, CsvError> {
+    let axes = AxisColumns::of(experiment);
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let names = RUN_FIELDS.into_iter().chain(SAMPLE_FIELDS).map(str::to_owned);
+    writer.write_record(axis_names(&axes).chain(names))?;
+    for cell in &experiment.cells {
+        for run in &cell.run_values {
+            let name = [
+                cell.index.to_string(),
+                run.repeat.to_string(),
+                harmless(&run.directory),
+                run.is_valid().to_string(),
+            ];
+            let of_run: Vec<String> = axis_values(&axes, cell).chain(name).collect();
+            for sample in samples.get(&run.directory).into_iter().flatten() {
+                let json = serde_json::to_value(sample)?;
+                let fields = SAMPLE_FIELDS.iter().map(|field| text(json.get(field)));
+                writer.write_record(of_run.iter().cloned().chain(fields))?;
+            }
+        }
+    }
+    finished(writer)
 }
 
 fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, CsvError> {

@@ -9,7 +9,9 @@ use pipefill_analysis::ground::thresholds::STANDARD;
 use pipefill_analysis::infer;
 use pipefill_analysis::infer::View;
 use pipefill_core::hosts;
-use pipefill_core::record::{AnyRow, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary};
+use pipefill_core::record::{
+    AnyRow, AqmSample, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary,
+};
 use pipefill_store::{RecordReader, StoreError, undisturbed};
 use std::path::Path;
 
@@ -85,6 +87,11 @@ fn condense_observed(
             drawing.take(&row);
         }
     }
+    // Only drawn: the judge of a connection does not ask for them.
+    let queues = view.is_none().then(|| record.table::<AqmSample>()).transpose()?;
+    for row in queues.into_iter().flatten() {
+        drawing.take(&AnyRow::Aqm(row?));
+    }
     // A blindfolded judge has no BPF.
     let watched = view.is_none().then(|| record.table::<Retransmit>()).transpose()?;
     for row in watched.into_iter().flatten() {
@@ -141,6 +148,17 @@ fn samples(
         _ => false,
     };
     Ok(record.rows()?.filter(move |row| row.as_ref().map_or(true, is_seen)))
+}
+
+/// How the disciplines of a run's queues stood, in order of time; nothing where all are drop-tail, or the directory has no manifest.
+///
+/// # Errors
+/// As [`condense`].
+pub fn disciplines(directory: &Path) -> Result<Vec<AqmSample>, StoreError> {
+    undisturbed(directory, || match RecordReader::open(directory)? {
+        Some(record) => record.table::<AqmSample>()?.collect(),
+        None => Ok(Vec::new()),
+    })
 }
 
 /// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.
@@ -238,7 +256,7 @@ mod tests {
             sender_samples: Vec::new(),
         };
         let folder = tempfile::tempdir().unwrap();
-        let (all, names) = (vec![vec![Recorded::Connection(kept)]], ["a".to_owned()]);
+        let (all, names) = (vec![vec![Recorded::from(kept)]], ["a".to_owned()]);
         let written =
             write_connections(&all, &[Vec::new()], &names, "kept", &folder.path().join("kept")).unwrap();
         let run = fs::read_dir(written.experiment.runs()).unwrap().next().unwrap().unwrap().path();

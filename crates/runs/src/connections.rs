@@ -8,7 +8,9 @@ use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{AnyRow, Invalid, Manifest, Observed, Sink, StreamEnd, TcpSample};
+use pipefill_core::record::{
+    AnyRow, AqmSample, AqmSummary, Invalid, Manifest, Observed, Sink, StreamEnd, TcpSample,
+};
 use pipefill_core::units::Rate;
 use pipefill_store::{ExperimentDirectory, Owner, Partial, Records, Request, Staged};
 use std::path::Path;
@@ -83,17 +85,32 @@ impl KeptConnection {
     }
 
     /// `PEER`, or `PEER from PORT` where several go there.
-    pub fn name(&self, all: &[Self]) -> String {
+    pub fn name<'a>(&self, all: impl IntoIterator<Item = &'a Self>) -> String {
         let remote = &self.observed.remote;
-        let is_alone = all.iter().filter(|one| one.observed.remote == *remote).count() == 1;
+        let is_alone = all.into_iter().filter(|one| one.observed.remote == *remote).count() == 1;
         let port = self.observed.local.rsplit(':').next().unwrap_or_default();
         if is_alone { remote.clone() } else { format!("{remote} from {port}") }
     }
 }
 
-/// What one cell of such an experiment is of.
+/// What one cell of such an experiment is of, and what the queues of its path did.
 #[derive(Debug, Clone)]
-pub enum Recorded {
+pub struct Recorded {
+    subject: RecordedSubject,
+    disciplines: PathDisciplines,
+}
+
+/// What the disciplines of an emulated path's queues did during the time of a connection, as its end has it: forward leads to the peer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PathDisciplines {
+    /// All that each did, also before and after the connection.
+    pub summaries: Vec<AqmSummary>,
+    /// How they stood, in order of time, in the time of the connection's samples.
+    pub samples: Vec<AqmSample>,
+}
+
+#[derive(Debug, Clone)]
+enum RecordedSubject {
     /// A connection of TCP.
     Connection(KeptConnection),
     /// A stream of datagrams of a test.
@@ -102,37 +119,67 @@ pub enum Recorded {
     PathDatagrams(PathDatagrams),
 }
 
+impl From<KeptConnection> for Recorded {
+    fn from(connection: KeptConnection) -> Self {
+        Self::of(RecordedSubject::Connection(connection))
+    }
+}
+
+impl From<DatagramFlow> for Recorded {
+    fn from(flow: DatagramFlow) -> Self {
+        Self::of(RecordedSubject::Datagrams(flow))
+    }
+}
+
+impl From<PathDatagrams> for Recorded {
+    fn from(flow: PathDatagrams) -> Self {
+        Self::of(RecordedSubject::PathDatagrams(flow))
+    }
+}
+
 impl Recorded {
+    fn of(subject: RecordedSubject) -> Self {
+        Self { subject, disciplines: PathDisciplines::default() }
+    }
+
+    /// The same over a path whose queues have disciplines.
+    #[must_use]
+    pub fn over(self, disciplines: PathDisciplines) -> Self {
+        Self { disciplines, ..self }
+    }
+
     fn spec(&self) -> CellSpec {
-        match self {
-            Self::Connection(one) => one.connection().spec(),
-            Self::Datagrams(one) => one.spec(),
-            Self::PathDatagrams(one) => one.spec(),
+        match &self.subject {
+            RecordedSubject::Connection(one) => one.connection().spec(),
+            RecordedSubject::Datagrams(one) => one.spec(),
+            RecordedSubject::PathDatagrams(one) => one.spec(),
         }
     }
 
     fn manifest(&self, run: &Run) -> Manifest {
-        match self {
-            Self::Connection(one) => one.manifest(run),
-            Self::Datagrams(one) => one.manifest(run),
-            Self::PathDatagrams(one) => one.manifest(run),
-        }
+        let manifest = match &self.subject {
+            RecordedSubject::Connection(one) => one.manifest(run),
+            RecordedSubject::Datagrams(one) => one.manifest(run),
+            RecordedSubject::PathDatagrams(one) => one.manifest(run),
+        };
+        Manifest { aqm: self.disciplines.summaries.clone(), ..manifest }
     }
 
-    fn each_row<E>(&self, take: impl FnMut(AnyRow) -> Result<(), E>) -> Result<(), E> {
-        match self {
-            Self::Connection(one) => {
+    fn each_row<E>(&self, mut take: impl FnMut(AnyRow) -> Result<(), E>) -> Result<(), E> {
+        match &self.subject {
+            RecordedSubject::Connection(one) => {
                 let connection = one.connection();
                 let retransmits = connection.retransmits().map(AnyRow::Retransmit);
                 let senders = one.sender_rows().map(AnyRow::Tcp);
                 let mut rows: Vec<AnyRow> = connection.rows().chain(senders).collect();
                 // Each table is in order of time.
                 rows.sort_by_key(AnyRow::t_us);
-                rows.into_iter().chain(retransmits).try_for_each(take)
+                rows.into_iter().chain(retransmits).try_for_each(&mut take)?;
             }
-            Self::Datagrams(one) => one.rows().try_for_each(take),
-            Self::PathDatagrams(one) => one.rows().try_for_each(take),
+            RecordedSubject::Datagrams(one) => one.rows().try_for_each(&mut take)?,
+            RecordedSubject::PathDatagrams(one) => one.rows().try_for_each(&mut take)?,
         }
+        self.disciplines.samples.iter().copied().map(AnyRow::Aqm).try_for_each(take)
     }
 }
 

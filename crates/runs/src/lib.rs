@@ -29,8 +29,8 @@ mod synthetic;
 
 pub use again::{resume_command, shard_command};
 pub use claim::{Claim, Claimed};
-pub use condense::{Condensed, condense, cut, rows};
-pub use connections::{KeptConnection, Recorded, Written, write_connections};
+pub use condense::{Condensed, condense, cut, disciplines, rows};
+pub use connections::{KeptConnection, PathDisciplines, Recorded, Written, write_connections};
 pub use duration::duration_in_words;
 pub use evaluated::Evaluated;
 pub use evaluation::{evaluate, evaluate_cell, without_rows};

@@ -61,6 +61,12 @@ class Experiment:
         """Where the time went: a row for each holder of each flow's time, the longest first. `us` of a flow add up to its `span_us`."""
         return _tables.time(self.report)
 
+    @cached_property
+    def queues(self) -> pyarrow.Table:
+        """What the disciplines of the queues did (CoDel, PIE …): a row for each queue of each cell, medians over its valid runs. How they stood over
+        time is `samples("aqm")`."""
+        return _tables.queues(self.report)
+
     def samples(
         self,
         table: str = "tcp",

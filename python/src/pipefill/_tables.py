@@ -72,6 +72,14 @@ _TIME: list[tuple[str, pa.DataType]] = [
     ("share", pa.float64()),
 ]
 
+_QUEUE: list[tuple[str, pa.DataType]] = [
+    ("direction", pa.string()),
+    ("kind", pa.string()),
+    *((name, pa.uint64()) for name in ("target_us", "packets", "dropped_packets", "overflow_packets", "marked_packets")),
+    *((f"sojourn_us_{name}", pa.uint64()) for name in ("p50", "p95", "p99", "max")),
+    *((name, pa.uint64()) for name in ("new_flows", "became_old", "collisions")),
+]
+
 
 def cells(report: Report) -> pa.Table:
     """A row for each cell."""
@@ -96,6 +104,12 @@ def time(report: Report) -> pa.Table:
     flows = ((cell, flow) for cell in report["cells"] for flow in cell["flows"])
     held = ((cell, flow, held) for cell, flow in flows for held in flow["time"] or ())
     return _table(_TIME, ((cell, {**held, **_name(flow)}) for cell, flow, held in held))
+
+
+def queues(report: Report) -> pa.Table:
+    """A row for each queue with a discipline of each cell."""
+    disciplines = ((cell, discipline) for cell in report["cells"] for discipline in cell.get("aqm", ()))
+    return _table(_QUEUE, ((cell, {**discipline, **(discipline["flow_queues"] or {})}) for cell, discipline in disciplines))
 
 
 def _name(flow: dict[str, Any]) -> dict[str, Any]:

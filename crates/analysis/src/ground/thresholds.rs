@@ -435,6 +435,8 @@ thresholds! {
     receiver_disordered: Judge, Share = 0.05, Source::Catalogue;
     /// CE marks come in this part of the rounds: their sender cuts its window again and again.
     receiver_marked: Judge, Share = 0.05, Source::Rfc("3168, 6.1.2");
+    /// All streams of a full link together bring the same rate but for this: of 300 that are cut by chance the rates vary by as much.
+    receiver_together: Judge, Share = 0.05, Source::Catalogue;
     /// A rate that losses do not change is the same but for this.
     receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
     /// A receiver's ACK waits this long for a second segment.

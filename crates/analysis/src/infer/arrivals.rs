@@ -187,6 +187,7 @@ impl<'a> Receiving<'a> {
         let mean_bps = own.iter().sum::<f64>() / own.len().max(1) as f64;
         ArrivalsOfAll {
             rounds: rounds.len(),
+            streams: others.len() + 1,
             segments: (!rtts.is_empty()).then_some(mean_bps * middle / 8e6 / SEGMENT_BYTES),
             spread: relative_spread(&all).unwrap_or(f64::INFINITY),
             disordered_share: disordered as f64 / rounds.len().max(1) as f64,

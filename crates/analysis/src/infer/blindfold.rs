@@ -49,6 +49,7 @@ pub fn blindfolded(manifest: &Manifest, view: View) -> Manifest {
     forget_the_plan(&mut blind.run.cell.spec);
     blind.settings = Vec::new();
     blind.counters = Vec::new();
+    blind.aqm = Vec::new();
     blind.environment = Environment { host_rate_bps: None, facts: Default::default(), ..blind.environment };
     blind.instrument = Instrument { cpu_use: None::<CpuUse>, ..Instrument::default() };
     for stream in &mut blind.streams {

@@ -103,6 +103,7 @@ pub static RULES: &[&Rule] = &[
     &app::WINDOW_COMES,
     &sndbuf::BURSTS_APART,
     &path::ARRIVES_WITH_QUEUE,
+    &path::ARRIVES_MARKED,
     &cwnd::ARRIVALS_MARKED,
     &cwnd::ARRIVALS_GROW,
     &path::LOSSES_CHANGE_NOTHING,

@@ -176,6 +176,7 @@ EXAMPLES:
   pipefill shape eth0 --rtt 50ms --rate 100mbit --to b.example -- pipefill test b.example
   pipefill shape eth0 --rtt 50ms --loss 1% --to 10.0.0.0/8 --for 1h     until Ctrl-C, an hour at most
   pipefill shape eth0 --rate 20mbit --to b.example:5201                 connections with that port alone
+  pipefill shape eth0 --rate 20mbit --rtt 20ms --aqm fq_codel --ecn --to b.example
   pipefill shape eth0 --undo                                            end it now, from another terminal
 
 Only what leaves the interface is shaped. Its other packets and its qdisc stay as they are. Undone by whatever comes first: the end of the

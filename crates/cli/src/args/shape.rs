@@ -26,6 +26,12 @@ pub(crate) struct ShapeArgs {
     /// What may wait at the bottleneck, e.g. 1bdp, 256KiB, 100p [default: one BDP, at least 100 frames]
     #[arg(long, value_name = "SIZE", help_heading = PATH)]
     pub(crate) queue: Option<String>,
+    /// How the queue is managed, by this kernel's qdisc: droptail, drophead, codel, fq_codel, pie or red, e.g. fq_codel or "codel target=5ms" [default: droptail]
+    #[arg(long, value_name = "AQM", help_heading = PATH)]
+    pub(crate) aqm: Option<String>,
+    /// The AQM marks packets in place of dropping them where they may be marked
+    #[arg(long, requires = "aqm", help_heading = PATH)]
+    pub(crate) ecn: bool,
     /// Random loss on the way out, e.g. 1%
     #[arg(long, value_name = "SHARE", help_heading = PATH)]
     pub(crate) loss: Option<String>,
@@ -46,7 +52,7 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) netns: Option<String>,
     /// Undo what shapes the interface now
-    #[arg(long, conflicts_with_all = ["rtt", "rate", "queue", "loss", "jitter", "set", "to", "command"])]
+    #[arg(long, conflicts_with_all = ["rtt", "rate", "queue", "aqm", "loss", "jitter", "set", "to", "command"])]
     pub(crate) undo: bool,
     /// Print nothing of our own
     #[arg(long, conflicts_with = "json")]

@@ -17,7 +17,8 @@ use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
 use pipefill_lab::sysctl::buffer_limits;
 use pipefill_observe::{
-    DatagramWatcher, EmulatedPath, Filter, FoundDatagrams, WatchRequest, Watcher, keep_connections,
+    DatagramWatcher, DisciplineWatcher, EmulatedPath, Filter, TakenPath, WatchRequest, Watcher,
+    keep_connections,
 };
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
@@ -76,6 +77,7 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let programs = programs(args, path.server());
     let facts = PathFacts::asked(&cell.spec.path);
     let mut datagrams = DatagramWatcher::open(&path, facts.clone())?;
+    let mut disciplines = DisciplineWatcher::default();
     let [client_buffers, server_buffers] =
         [path.client_namespace(), path.server_namespace()].map(|netns| buffer_limits(Some(&netns)));
     let near =
@@ -98,7 +100,10 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
                 |signal| running.signal(signal),
                 || {
                     let stop = Stop::when(&running.is_over);
-                    Watcher::look_at_all_until(&mut watchers, &stop, || datagrams.look_if_due())
+                    Watcher::look_at_all_until(&mut watchers, &stop, || {
+                        disciplines.look_if_due(&path);
+                        datagrams.look_if_due()
+                    })
                 },
             )
         })
@@ -107,10 +112,12 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let (code, looked) = ended.map_err(|error| Failure::broken(format!("starting the command: {error}")))?;
     looked?;
     let datagrams = datagrams.finish()?;
+    let disciplines = disciplines.finish(&path, &carried.aqm);
+    let taken = TakenPath { datagrams: &datagrams, disciplines: &disciplines, invalid: &carried.invalid };
     // Of a command that did not start there is nothing to tell.
     let did_nothing = watchers.iter().all(Watcher::has_seen_nothing) && datagrams.flows.is_empty();
     if !(NOT_STARTED.contains(&code) && did_nothing) {
-        tell(args, terminal, &mut watchers, (&datagrams, &carried))?;
+        tell(args, terminal, &mut watchers, taken, &carried)?;
         aside.map_or(Ok(()), Aside::appear)?;
     }
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
@@ -169,13 +176,14 @@ fn tell(
     args: &ExecArgs,
     terminal: &Terminal,
     watchers: &mut [Watcher],
-    (datagrams, carried): (&FoundDatagrams, &Carried),
+    taken: TakenPath<'_>,
+    carried: &Carried,
 ) -> Result<(), Failure> {
     let mut found = watchers.iter_mut().map(|watcher| watcher.found(usize::MAX));
     let mut connections = found.next().unwrap_or_default();
     found.for_each(|peer| connections.ask_senders(&peer));
-    connections.other_datagrams = datagrams.other_packets;
-    connections.add_datagrams(datagrams.flows.iter().map(PathDatagrams::finding));
+    connections.other_datagrams = taken.datagrams.other_packets;
+    connections.add_datagrams(taken.datagrams.flows.iter().map(PathDatagrams::finding));
     let connections = connections.invalidated(carried.invalid.clone());
     let connections = pipefill_report::words::complete_connections(connections);
     if args.json {
@@ -188,7 +196,7 @@ fn tell(
         }
     }
     if let Some(out) = &args.out {
-        let kept = told(&keep_connections(watchers, &datagrams.flows, &carried.invalid, out)?, terminal)?;
+        let kept = told(&keep_connections(watchers, Some(taken), out)?, terminal)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
             carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));

@@ -7,10 +7,12 @@ use crate::page::{self, Place};
 use crate::pictures::{self, Kind};
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_core::record::AqmSample;
 use pipefill_report::{csv, json, md, parquet, table};
-use pipefill_runs::{Failure, Results, results};
-use pipefill_store::{OutputFile, newest, write_output};
+use pipefill_runs::{Failure, Results, disciplines, results, without_rows};
+use pipefill_store::{ExperimentDirectory, OutputFile, Records, StoreError, newest, write_output};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
@@ -39,6 +41,8 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         Format::Json => json::render(result).map_err(Failure::json)?,
         Format::Csv => csv::render(result).map_err(|error| Failure::broken(error.to_string()))?,
         Format::CsvTime => csv::time(result).map_err(|error| Failure::broken(error.to_string()))?,
+        Format::CsvAqm => csv::disciplines(result).map_err(|error| Failure::broken(error.to_string()))?,
+        Format::CsvAqmSamples => discipline_samples(directory, &read)?,
         Format::Md => {
             let beside = |report: &PathBuf| pictures::beside(report, &read.pictures());
             md::render(result, &args.output.as_ref().map(beside).unwrap_or_default())
@@ -83,6 +87,23 @@ fn document(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> 
     let written = json::write(result, &mut file).map_err(std::io::Error::from);
     written.and_then(|()| file.finish()).map_err(Failure::file("writing", path))?;
     Ok(Outcome::Done)
+}
+
+/// How the disciplines of the queues of each run stood.
+fn discipline_samples(directory: &Path, read: &Results) -> Result<String, Failure> {
+    let experiment = ExperimentDirectory::open(directory)?;
+    if let Some(experiment) = experiment.filter(|experiment| experiment.stored.records == Records::Summary) {
+        return Err(without_rows(&experiment, "this form has every sample"));
+    }
+    let runs = read.evaluated.result.cells.iter().flat_map(|cell| &cell.run_values);
+    let samples = runs.map(|run| {
+        let of_run =
+            read.runs.as_ref().map_or_else(|| directory.to_owned(), |runs| runs.join(&run.directory));
+        Ok((run.directory.clone(), disciplines(&of_run)?))
+    });
+    let samples: BTreeMap<String, Vec<AqmSample>> = samples.collect::<Result<_, StoreError>>()?;
+    csv::discipline_samples(&read.evaluated.result, &samples)
+        .map_err(|error| Failure::broken(error.to_string()))
 }
 
 /// Writes a Parquet file.

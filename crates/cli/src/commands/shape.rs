@@ -9,9 +9,10 @@ use crate::terminal::Terminal;
 use ipnet::IpNet;
 use pipefill_core::cell::{LossSpec, PathSpec};
 use pipefill_core::problem::Problem;
+use pipefill_core::record::AqmCounted;
 use pipefill_core::units::Seed;
 use pipefill_lab::places::namespace_file;
-use pipefill_lab::shaping::{self, Carried, Flows, Found, Peer, Request, Shaped};
+use pipefill_lab::shaping::{self, Carried, Flows, Found, Peer, Request, Shaped, ShapedDiscipline};
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use rustix::process::{Pid, Signal, kill_process};
@@ -146,20 +147,30 @@ impl<'a> Told<'a> {
         let end = format!("{} is as it was{why}.", self.interface);
         match self.carried {
             None => end,
-            Some(Carried { packets, bytes, lost_packets, queue_dropped_packets }) => format!(
-                "{end} {packets} packets were shaped ({}), {lost_packets} lost at random, {queue_dropped_packets} dropped in the queue",
-                Kind::Bytes.alone(bytes as f64)
+            Some(Carried { packets, bytes, lost_packets, queue_dropped_packets, discipline }) => format!(
+                "{end} {packets} packets were shaped ({}), {lost_packets} lost at random, {queue_dropped_packets} dropped in the queue{}",
+                Kind::Bytes.alone(bytes as f64),
+                discipline.map_or_else(String::new, discipline_words)
             ),
         }
     }
 }
 
+/// What a discipline did, behind the number of packets that its queue dropped.
+fn discipline_words(discipline: ShapedDiscipline) -> String {
+    let AqmCounted { dropped_packets, marked_packets, .. } = discipline.counted;
+    format!(" ({dropped_packets} by {}), {marked_packets} marked", discipline.kind)
+}
+
 /// The options as a scenario's path.
 fn path(args: &ShapeArgs) -> Result<PathSpec, Failure> {
-    let options: [PathOption<'_>; 5] = [
+    let ecn = args.ecn.then(|| "true".to_owned());
+    let options: [PathOption<'_>; 7] = [
         ("--rtt", &args.rtt, &["rtt"]),
         ("--rate", &args.rate, &["rate"]),
         ("--queue", &args.queue, &["queue"]),
+        ("--aqm", &args.aqm, &["aqm"]),
+        ("--ecn", &ecn, &["ecn"]),
         ("--loss", &args.loss, &["loss"]),
         ("--jitter", &args.jitter, &["jitter"]),
     ];
@@ -334,7 +345,9 @@ fn beginning(args: &ShapeArgs, path: &PathSpec, switch: u32) -> String {
     if let Some(bottleneck) = &path.forward.bottleneck {
         let queue = bottleneck.queue_bytes(path.rtt(), path.full_frame()).get();
         let (rate, queue) = (Kind::Rate.alone(bottleneck.rate.bps() as f64), Kind::Bytes.alone(queue as f64));
-        what.push(format!("{rate} with a queue of {queue}"));
+        let managed =
+            path.forward.aqm.as_ref().map_or_else(String::new, |aqm| format!(" and {}", aqm.name()));
+        what.push(format!("{rate} with a queue of {queue}{managed}"));
     }
     what.extend(args.loss.iter().map(|loss| format!("{loss} loss")));
     what.extend(args.jitter.iter().map(|jitter| format!("jitter of {jitter}")));

@@ -58,7 +58,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
         watcher.look_until(until, &stop, |_| Ok(true))?;
     }
     if let Some(out) = &args.out {
-        let kept = keep_connections(std::slice::from_mut(&mut watcher), &[], &[], out)?;
+        let kept = keep_connections(std::slice::from_mut(&mut watcher), None, out)?;
         terminal.say(&told(&kept, terminal)?);
     }
     if !args.json_stream && !is_live && args.listen.is_none() {

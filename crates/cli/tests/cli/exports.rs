@@ -457,6 +457,56 @@ fn where_the_time_went_has_a_row_for_each_holder_of_each_flow() {
     assert!(expected.len() > 6, "a row at least for each flow of two cells: {text}");
 }
 
+/// What the disciplines did, and how they stood, are those of the JSON and of the records.
+#[test]
+fn disciplines_of_queues_have_rows_and_columns_of_their_own() {
+    let folder = Folder::new();
+    folder.write(
+        "s.toml",
+        "name = \"aqm\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\naqm = [\"droptail\", \"fq_codel\"]\n[[flow]]\nduration = \"2s\"\n[run]\nrepeat = 1\n",
+    );
+    folder.pipefill(&["run", "s.toml", "--on", "sim", "--quiet", "--out", "o"]).assert().success();
+    let report = |form: &str| {
+        let output = folder.pipefill(&["report", "o", "--format", form]).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    };
+    let told = json(report("json").as_bytes());
+    let cells = told["cells"].as_array().unwrap();
+    assert!(cells[0].get("aqm").is_none(), "drop-tail has no discipline");
+    let did = &cells[1]["aqm"][0];
+    let counts = ["packets", "dropped_packets", "overflow_packets", "marked_packets"];
+    let counts = counts.map(|name| did[name].to_string()).join(",");
+    let text = report("csv-aqm");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[0].starts_with("path.aqm,direction,kind,target_us,packets,dropped_packets,"), "{text}");
+    assert!(lines[1].starts_with(&format!("fq_codel,forward,fq_codel,5000,{counts},")), "{text}");
+
+    let text = report("csv-aqm-samples");
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|one| *one == name).unwrap();
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let directory = cells[1]["run_values"][0]["directory"].as_str().unwrap();
+    assert!(rows.len() > 100, "a row each 10 ms: {}", rows.len());
+    assert!(rows.iter().all(|row| row[place("directory")] == directory && row[place("cell")] == "1"));
+    let last = rows.last().unwrap();
+    assert_eq!(last[place("dropped_packets")], did["dropped_packets"].to_string(), "{last:?}");
+    assert_eq!(rows[0][place("sojourn_us")], "", "no packet has left yet: {:?}", rows[0]);
+
+    folder.pipefill(&["report", "o", "--format", "parquet", "-o", "runs.parquet"]).assert().success();
+    let bytes = fs::read(folder.path("runs.parquet")).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    for name in ["aqm_forward", "aqm_forward_dropped_packets", "aqm_reverse_sojourn_us_p99"] {
+        assert!(text.contains(name), "{name}");
+    }
+
+    let words = ["run", "s.toml", "--on", "sim", "--quiet", "--records", "summary", "--out", "short"];
+    folder.pipefill(&words).assert().success();
+    let short = folder.pipefill(&["report", "short", "--format", "csv-aqm-samples"]).assert().code(2);
+    short.stderr(contains("without --records summary"));
+}
+
 #[test]
 fn a_cell_with_several_flows_has_a_row_for_each() {
     let folder = Folder::new();

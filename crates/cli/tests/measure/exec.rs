@@ -333,8 +333,8 @@ s.recv(10)
 
 fn what_limits_a_program() -> Outcome {
     let folder = folder_with(&["iperf3"])?;
-    let words =
-        ["--rtt", "20ms", "--rate", "20mbit", "--reverse-rate", "20mbit", "--json", "--out", "records"];
+    let path = ["--rtt", "20ms", "--rate", "20mbit", "--reverse-rate", "20mbit", "--aqm", "fq_codel"];
+    let words = [&path[..], &["--json", "--out", "records"]].concat();
     let server = ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "4", "-R"];
     let told = judged(&folder, &[&words[..], &server].concat())?;
     let connections = told["connections"].as_array().unwrap();
@@ -351,7 +351,38 @@ fn what_limits_a_program() -> Outcome {
     let explained = folder.pipefill(&["explain", "records", "--json"]).output().unwrap();
     assert!(explained.status.success(), "{}", text(&explained.stderr));
     assert!(text(&explained.stdout).contains("\"path\""), "{}", text(&explained.stdout));
+    the_queues_are_kept(&folder);
     Ok(())
+}
+
+/// The fastest connection is kept as the server has it: its data go forward, through the queue that fills.
+fn the_queues_are_kept(folder: &Folder) {
+    let report = |form: &str| {
+        let output = folder.pipefill(&["report", "records", "--format", form]).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let told: Value = serde_json::from_str(&report("json")).unwrap();
+    let queues = told["cells"][0]["aqm"].as_array().unwrap();
+    let of = |direction: &str| queues.iter().find(|queue| queue["direction"] == direction).unwrap();
+    let [data, acks] = ["forward", "reverse"].map(of);
+    assert_eq!((&data["kind"], &acks["kind"]), (&"fq_codel".into(), &"fq_codel".into()));
+    assert!(data["dropped_packets"].as_u64().unwrap() > 0, "{data}");
+    assert!(data["sojourn_us_p50"].as_u64().unwrap() > 1_000, "{data}");
+    assert_eq!(acks["dropped_packets"], 0, "{acks}");
+    let samples = report("csv-aqm-samples");
+    let mut lines = samples.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|one| *one == name).unwrap();
+    let rows = lines.map(|line| line.split(',').collect::<Vec<_>>());
+    let of_data: Vec<Vec<&str>> =
+        rows.filter(|row| row[place("cell")] == "0" && row[place("direction")] == "forward").collect();
+    let numbers =
+        |name: &str| of_data.iter().map(|row| row[place(name)].parse().unwrap()).collect::<Vec<u64>>();
+    let [times, left, dropped] = ["t_us", "packets", "dropped_packets"].map(numbers);
+    assert!(times.len() > 40 && times.is_sorted(), "4 s at 20 a second: {times:?}");
+    assert!(left.is_sorted() && left[left.len() / 2] < left[left.len() - 1], "{left:?}");
+    assert!(dropped.last() > dropped.first(), "{dropped:?}");
 }
 
 /// A machine of two namespaces: one that a user has, and the world, with a web server and a resolver.

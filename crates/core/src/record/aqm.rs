@@ -4,7 +4,7 @@ use crate::cell::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One discipline; its drops and marks are among the path's counters.
+/// One discipline; its drops and marks are among the path's counters, where the record has those.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct AqmSummary {
     /// Which way.
@@ -13,6 +13,9 @@ pub struct AqmSummary {
     pub kind: String,
     /// Packets that left.
     pub packets: u64,
+    /// Its drops and marks, where the record has no counters of the path; absent where it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<AqmCounted>,
     /// Median of the time that they waited, from their arrival until the link was free for them; null where none left.
     pub sojourn_us_p50: Option<u64>,
     /// Its 95th percentile.
@@ -24,6 +27,17 @@ pub struct AqmSummary {
     /// What it counted of its flows' queues; null where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_queues: Option<FlowQueues>,
+}
+
+/// Drops and marks of a discipline.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct AqmCounted {
+    /// Packets that it dropped though there was room.
+    pub dropped_packets: u64,
+    /// Packets that were dropped since the queue was full.
+    pub overflow_packets: u64,
+    /// Packets that it marked CE.
+    pub marked_packets: u64,
 }
 
 /// `aqm.jsonl.zst`: how the discipline of a bottleneck's queue stands, and what it has done so far. Only runs with a discipline have the table.

@@ -1,11 +1,13 @@
 //! Where the sender's interface is given the path of a scenario, for the packets to the receiver alone.
 
 use super::container;
+use pipefill_core::cell::Direction;
 use pipefill_core::hosts::{HostsSpec, Place, Shape};
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
+use pipefill_core::record::AqmSummary;
 use pipefill_lab::places::namespace_file;
-use pipefill_lab::shaping::{Flows, Peer, Request, Shaped};
+use pipefill_lab::shaping::{Flows, Peer, Request, Shaped, ShapedDiscipline};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,14 +33,30 @@ pub(super) fn begin(hosts: &HostsSpec, shape: &Shape, run: &Run) -> Result<Shape
     })
 }
 
-/// Undoes it.
+/// Undoes it; what the discipline of the queue did, where it has one.
 ///
 /// # Errors
 /// [`Problem`] where something is left.
-pub(super) fn end(shaped: Shaped) -> Result<(), Problem> {
-    shaped.end().map(drop).map_err(|error| {
+pub(super) fn end(shaped: Shaped) -> Result<Option<AqmSummary>, Problem> {
+    let carried = shaped.end().map_err(|error| {
         Problem::broken(format!("the interface is still shaped: {error}; pipefill doctor undoes it"))
-    })
+    })?;
+    Ok(carried.and_then(|carried| carried.discipline).map(summary))
+}
+
+/// The kernel's qdiscs do not count how long packets waited.
+fn summary(discipline: ShapedDiscipline) -> AqmSummary {
+    AqmSummary {
+        direction: Direction::Forward,
+        kind: discipline.kind.to_owned(),
+        packets: discipline.packets,
+        counted: Some(discipline.counted),
+        sojourn_us_p50: None,
+        sojourn_us_p95: None,
+        sojourn_us_p99: None,
+        sojourn_us_max: None,
+        flow_queues: None,
+    }
 }
 
 /// Whether the interface's host is one whose interfaces we may change, and the other end has an address.

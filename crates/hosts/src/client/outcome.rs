@@ -124,7 +124,7 @@ impl Told {
         let (finding, kept) = match parameters.transport {
             Transport::Udp => (
                 TestFinding::of_udp(server, &self.datagrams(parameters)),
-                self.datagram_flows(parameters).map(Recorded::Datagrams).collect(),
+                self.datagram_flows(parameters).map(Recorded::from).collect(),
             ),
             Transport::Tcp => {
                 let offered = offered(parameters);
@@ -133,7 +133,7 @@ impl Told {
                 let finding =
                     TestFinding::of_tcp(server, &connections(&kept), &connections(&far), parameters.window);
                 keep_senders(&mut kept, far, parameters.omit_s * 1_000_000);
-                (finding, kept.into_iter().map(Recorded::Connection).collect())
+                (finding, kept.into_iter().map(Recorded::from).collect())
             }
         };
         // What breaks now breaks because the test is over.

@@ -1,9 +1,11 @@
-//! A path of a scenario as what tbf and netem are told.
+//! A path of a scenario as what tbf, netem and the discipline of the queue are told.
 //!
 //! Everything is on the way out: the round trip's whole delay, and what the forward direction has of loss, jitter and a bottleneck. A packet
 //! meets it in the order of the lab's path. What these qdiscs can't do is refused.
 
-use netlink_packet_core::{DefaultNla, Emitable, NLA_F_NESTED};
+use super::attributes::{bytes, narrow};
+use super::discipline::{self, DisciplineQdisc};
+use netlink_packet_core::{DefaultNla, NLA_F_NESTED};
 use pipefill_core::cell::{
     BottleneckSpec, DirectionSpec, JitterDistribution, JitterSpec, LossSpec, LossUnit, PathSpec,
 };
@@ -48,6 +50,10 @@ pub(super) struct Conditions {
     pub(super) netem: Option<Vec<u8>>,
     /// Options of the bottleneck's tbf.
     pub(super) bottleneck: Option<Vec<u8>>,
+    /// What a frame of each length costs there (`TCA_STAB`); empty where that is its length and an overhead.
+    pub(super) sizes: Vec<u8>,
+    /// How the bottleneck's queue is managed; `None` where it is drop-tail.
+    pub(super) discipline: Option<DisciplineQdisc>,
     /// Whether super-packets are cut into segments first.
     pub(super) is_cut: bool,
 }
@@ -68,14 +74,25 @@ impl Conditions {
             );
         }
         let forward = &path.forward;
-        let delays = DirectionSpec { bottleneck: None, ..forward.clone() };
+        let delays = DirectionSpec { bottleneck: None, aqm: None, framing: None, ..forward.clone() };
         let needs_netem = !delays.is_empty() || !path.rtt().is_zero();
         let netem = needs_netem.then(|| netem(path, seed)).transpose()?;
         let bottleneck = forward.bottleneck.as_ref().map(|bottleneck| tbf(bottleneck, path));
         if netem.is_none() && bottleneck.is_none() {
             return Err("nothing: the path has no delay, no loss and no rate".to_owned());
         }
-        Ok(Self { netem, bottleneck, is_cut: forward.loss_unit == LossUnit::Segment })
+        let framing = forward.framing.filter(|framing| framing.is_more_than_overhead());
+        let longest = u64::from(path.mtu) + HEADER;
+        let managed = forward.aqm.as_ref().zip(forward.bottleneck.as_ref());
+        Ok(Self {
+            netem,
+            bottleneck,
+            sizes: framing.map_or_else(Vec::new, |framing| discipline::sizes(framing, longest)),
+            discipline: managed
+                .map(|(aqm, bottleneck)| DisciplineQdisc::of(aqm, bottleneck, path))
+                .transpose()?,
+            is_cut: forward.loss_unit == LossUnit::Segment,
+        })
     }
 
     /// Options of a tbf that passes all packets at once and cuts those that are longer than a frame of an IP packet of `mtu` bytes
@@ -85,23 +102,29 @@ impl Conditions {
     }
 }
 
-/// What is only in the lab's own path.
+/// What is only in the lab's own path, with what to write in its place.
 fn refuse_hazards(way: &DirectionSpec) -> Result<(), String> {
     let keys = [
-        ("aqm", way.aqm.is_some()),
-        ("mark", !way.mark.is_none()),
-        ("policer", way.policer.is_some()),
-        ("inner_mtu", way.inner_mtu.is_some()),
-        ("rate_layer", way.framing.is_some()),
-        ("rate_trace", way.rate_trace.is_some()),
-        ("rtt_trace", way.delay_trace.is_some()),
-        ("loss_trace", way.loss_trace.is_some()),
-        ("change", !way.changes.is_empty()),
+        (
+            "mark",
+            !way.mark.is_none(),
+            "write path.aqm and path.ecn = true, which mark where the queue is long",
+        ),
+        ("policer", way.policer.is_some(), "write its rate as path.rate, with a short path.queue"),
+        (
+            "inner_mtu",
+            way.inner_mtu.is_some(),
+            "set it at a link between the hosts: ip link set dev eth1 mtu 1400",
+        ),
+        ("rate_trace", way.rate_trace.is_some(), "write one of its rates as path.rate"),
+        ("rtt_trace", way.delay_trace.is_some(), "write one of its round trips as path.rtt"),
+        ("loss_trace", way.loss_trace.is_some(), "write one of its shares as path.loss"),
+        ("change", !way.changes.is_empty(), "shape the interface anew for each of its values"),
     ];
-    match keys.into_iter().find(|(_, is_asked)| *is_asked) {
-        Some((key, _)) => {
-            Err(format!("path.{key}: netem and tbf can't do it (leave it out, or run it with --on lab)"))
-        }
+    match keys.into_iter().find(|(_, is_asked, _)| *is_asked) {
+        Some((key, _, instead)) => Err(format!(
+            "path.{key}: the kernel's qdiscs can't do it ({instead}; or run it with --on lab, a program behind pipefill exec)"
+        )),
         None => Ok(()),
     }
 }
@@ -225,19 +248,10 @@ fn nanos(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn bytes(all: &[DefaultNla]) -> Vec<u8> {
-    let mut bytes = vec![0; all.buffer_len()];
-    all.emit(&mut bytes);
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::cell::{AqmSpec, Cells, Framing};
     use pipefill_core::units::Bytes;
 
     const SEED: Seed = Seed::new(1);
@@ -263,6 +277,7 @@ mod tests {
         assert_eq!(word(&netem, 1), 41_281, "50 ms of 10 Gbit/s in frames of 1514 bytes");
         assert_eq!(word(&netem, 2), u32::MAX / 2 + 1);
         assert_eq!((conditions.bottleneck, conditions.is_cut), (None, true));
+        assert_eq!((conditions.sizes, conditions.discipline), (Vec::new(), None));
     }
 
     #[test]
@@ -282,6 +297,21 @@ mod tests {
     }
 
     #[test]
+    fn a_discipline_and_cells_belong_to_the_bottleneck_and_need_no_netem() {
+        let mut path = PathSpec::EMPTY;
+        path.forward.bottleneck = bottleneck(16_000_000, QueueLimit::Packets(1_000));
+        path.forward.aqm = Some(AqmSpec::Drophead);
+        path.forward.framing = Some(Framing { overhead: 26, mpu: 0, cells: Cells::Atm });
+        let conditions = Conditions::of(&path, SEED).unwrap();
+        assert_eq!(conditions.netem, None);
+        assert_eq!(conditions.discipline.map(|qdisc| qdisc.kind), Some("pfifo_head_drop"));
+        assert!(!conditions.sizes.is_empty());
+        // An overhead alone is tbf's own.
+        path.forward.framing = Some(Framing::beside(Bytes::new(24)));
+        assert!(Conditions::of(&path, SEED).unwrap().sizes.is_empty());
+    }
+
+    #[test]
     fn what_can_not_be_done_is_refused() {
         assert!(Conditions::of(&PathSpec::EMPTY, SEED).unwrap_err().contains("nothing"));
         let mut path = PathSpec::EMPTY;
@@ -293,7 +323,8 @@ mod tests {
         let mut path = PathSpec::EMPTY;
         path.forward.delay = Duration::from_millis(1);
         path.forward.mark = LossSpec::Packets(vec![3]);
-        assert!(Conditions::of(&path, SEED).unwrap_err().starts_with("path.mark: "));
+        let marked = Conditions::of(&path, SEED).unwrap_err();
+        assert!(marked.starts_with("path.mark: ") && marked.contains("write path.aqm"), "{marked}");
     }
 
     #[test]

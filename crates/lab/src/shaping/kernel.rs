@@ -3,8 +3,9 @@
 //! Lists are read as bytes: the qdiscs and filters of an interface are other programs', and of any kind. Every function acts in the
 //! namespace of its [`Rtnetlink`].
 
+use super::attributes::{attribute, word};
 use crate::netlink::Rtnetlink;
-use netlink_packet_core::{DefaultNla, NLA_HEADER_SIZE, NLM_F_CREATE, NLM_F_EXCL, NlasIterator};
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::tc::{
@@ -24,12 +25,14 @@ pub(super) const CLSACT: &str = "clsact";
 
 /// `ETH_P_ALL` as a filter has it.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
-/// `TCA_KIND`, `TCA_OPTIONS`, `TCA_STATS2`, and in it `TCA_STATS_BASIC` and `TCA_STATS_QUEUE`.
+/// `TCA_KIND`, `TCA_OPTIONS`, `TCA_STAB`, `TCA_STATS2`, and in it `TCA_STATS_BASIC`, `TCA_STATS_QUEUE` and `TCA_STATS_APP`.
 const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
 const STATS2: u16 = 7;
+const STAB: u16 = 8;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
+const STATS_APP: u16 = 4;
 /// `IFLA_IFNAME`, `IFLA_MTU`, `IFLA_LINKINFO`, `IFLA_IFALIAS`, and `IFLA_INFO_KIND`.
 const IFNAME: u16 = 3;
 const MTU: u16 = 4;
@@ -60,6 +63,8 @@ pub(super) struct Qdisc {
     pub(super) handle: TcHandle,
     pub(super) parent: TcHandle,
     pub(super) counts: Counts,
+    /// What its kind counts beside (`struct tc_codel_xstats` and the like).
+    pub(super) own_counts: Vec<u8>,
 }
 
 /// What a qdisc has counted.
@@ -130,38 +135,46 @@ pub(super) fn qdiscs(netlink: &Rtnetlink, index: u32) -> io::Result<Vec<Qdisc>> 
     let mut found = Vec::new();
     netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(message(index)?), |body| {
         found.extend(header(body).filter(|header| u32::try_from(header.index) == Ok(index)).map(|header| {
+            let stats = attribute(&body[TC_HEADER..], STATS2).unwrap_or_default();
             Qdisc {
                 kind: text(body, KIND).unwrap_or_default(),
                 handle: header.handle,
                 parent: header.parent,
-                counts: counts(attribute(&body[TC_HEADER..], STATS2).unwrap_or_default()),
+                counts: counts(stats),
+                own_counts: attribute(stats, STATS_APP).unwrap_or_default().to_vec(),
             }
         }));
     })?;
     Ok(found)
 }
 
-/// Adds a qdisc with `options`, the bytes of its `TCA_OPTIONS`.
+/// Adds a qdisc with `options`, the bytes of its `TCA_OPTIONS`, and `sizes`, those of its `TCA_STAB`; neither where they are empty.
 pub(super) fn add_qdisc(
     netlink: &Rtnetlink,
     index: u32,
     (parent, handle): (TcHandle, TcHandle),
     kind: &str,
-    options: Vec<u8>,
+    [options, sizes]: [Vec<u8>; 2],
 ) -> io::Result<()> {
     let mut message = message(index)?;
     message.header.parent = parent;
     message.header.handle = handle;
     message.attributes = vec![TcAttribute::Kind(kind.to_owned())];
-    if !options.is_empty() {
-        message.attributes.push(TcAttribute::Other(DefaultNla::new(OPTIONS, options)));
-    }
+    let parts = [(OPTIONS, options), (STAB, sizes)];
+    let parts = parts.into_iter().filter(|(_, bytes)| !bytes.is_empty());
+    message.attributes.extend(parts.map(|(kind, bytes)| TcAttribute::Other(DefaultNla::new(kind, bytes))));
     netlink.request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Adds the qdisc that filters at both hooks stand in.
 pub(super) fn add_clsact(netlink: &Rtnetlink, index: u32) -> io::Result<()> {
-    add_qdisc(netlink, index, (TcHandle::CLSACT, TcHandle { major: u16::MAX, minor: 0 }), CLSACT, Vec::new())
+    add_qdisc(
+        netlink,
+        index,
+        (TcHandle::CLSACT, TcHandle { major: u16::MAX, minor: 0 }),
+        CLSACT,
+        Default::default(),
+    )
 }
 
 /// Removes it.
@@ -255,10 +268,7 @@ fn link(body: &[u8]) -> Option<Link> {
 /// `struct gnet_stats_basic` and `struct gnet_stats_queue` (`include/uapi/linux/gen_stats.h`).
 fn counts(stats: &[u8]) -> Counts {
     let (basic, queue) = (attribute(stats, STATS_BASIC), attribute(stats, STATS_QUEUE));
-    let number = |bytes: Option<&[u8]>, at: usize| {
-        let chunk = bytes.and_then(|bytes| bytes.get(at..)?.first_chunk());
-        chunk.map_or(0, |chunk| u64::from(u32::from_ne_bytes(*chunk)))
-    };
+    let number = |bytes: Option<&[u8]>, at: usize| u64::from(word(bytes.unwrap_or_default(), at));
     Counts {
         bytes: basic.and_then(|basic| basic.first_chunk()).map_or(0, |bytes| u64::from_ne_bytes(*bytes)),
         packets: number(basic, 8),
@@ -269,11 +279,4 @@ fn counts(stats: &[u8]) -> Counts {
 fn text(body: &[u8], kind: u16) -> Option<String> {
     let bytes = attribute(body.get(TC_HEADER..)?, kind)?;
     Some(String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned())
-}
-
-/// The value of the first attribute of this kind. What is damaged ends the search.
-fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
-    let found = NlasIterator::new(attributes).map_while(Result::ok).find(|one| one.kind() == kind)?;
-    let length = usize::from(found.length());
-    found.into_inner().get(NLA_HEADER_SIZE..length)
 }

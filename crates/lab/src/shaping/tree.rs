@@ -1,5 +1,6 @@
 //! Puts shaping up and takes it down: device, qdiscs, mark, clsact, filters, and back. Whatever moment the first ends at, the second undoes.
 
+use super::attributes::word;
 use super::conditions::Conditions;
 use super::flows::Selector;
 use super::kernel::{self, Act, Counts, EGRESS, INGRESS, Link};
@@ -7,12 +8,14 @@ use super::mark::{Mark, device_name};
 use crate::netlink::Rtnetlink;
 use netlink_packet_route::tc::TcHandle;
 use pipefill_core::problem::Problem;
+use pipefill_core::record::AqmCounted;
 use std::io;
 
-/// The names (major numbers) of the qdiscs at the device: what cuts super-packets, netem, the bottleneck.
+/// The names (major numbers) of the qdiscs at the device: what cuts super-packets, netem, the bottleneck, the discipline of its queue.
 const CUTTER: u16 = 1;
 const NETEM: u16 = 2;
 const BOTTLENECK: u16 = 3;
+const DISCIPLINE: u16 = 4;
 
 /// A part of shaping, which a kernel may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +23,8 @@ enum Part {
     Device,
     Tbf,
     Netem,
+    /// A discipline, by its kind.
+    Discipline(&'static str),
     Clsact,
     Filter,
 }
@@ -40,8 +45,22 @@ pub struct Carried {
     pub bytes: u64,
     /// Packets that the random loss took.
     pub lost_packets: u64,
-    /// Packets for which the bottleneck's queue had no room.
+    /// Packets that the bottleneck's queue dropped, those of its discipline included.
     pub queue_dropped_packets: u64,
+    /// What the discipline of that queue did; null where it is drop-tail.
+    pub discipline: Option<ShapedDiscipline>,
+}
+
+/// What the kernel's qdisc of a discipline counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct ShapedDiscipline {
+    /// The word of the scenario.
+    pub kind: &'static str,
+    /// Packets that left it.
+    pub packets: u64,
+    /// Its drops and marks.
+    #[serde(flatten)]
+    pub counted: AqmCounted,
 }
 
 /// What is put up, and where.
@@ -63,7 +82,9 @@ impl Plan<'_> {
         let mut parent = TcHandle::ROOT;
         for (part, major, options) in self.qdiscs() {
             let handle = TcHandle { major, minor: 0 };
-            kernel::add_qdisc(netlink, device, (parent, handle), part.qdisc(), options).map_err(at(part))?;
+            let sizes = if major == BOTTLENECK { self.conditions.sizes.clone() } else { Vec::new() };
+            kernel::add_qdisc(netlink, device, (parent, handle), part.qdisc(), [options, sizes])
+                .map_err(at(part))?;
             parent = TcHandle { major, minor: 1 };
         }
         kernel::set_up(netlink, device).map_err(at(Part::Device))?;
@@ -82,11 +103,13 @@ impl Plan<'_> {
 
     /// From the device's root on, each the parent of the next.
     fn qdiscs(&self) -> impl Iterator<Item = (Part, u16, Vec<u8>)> {
-        let Conditions { netem, bottleneck, is_cut } = self.conditions;
+        let Conditions { netem, bottleneck, discipline, is_cut, .. } = self.conditions;
         let cutter = is_cut.then(|| (Part::Tbf, CUTTER, Conditions::cutter(self.interface.mtu)));
         let netem = netem.clone().map(|options| (Part::Netem, NETEM, options));
         let bottleneck = bottleneck.clone().map(|options| (Part::Tbf, BOTTLENECK, options));
-        cutter.into_iter().chain(netem).chain(bottleneck)
+        let discipline =
+            discipline.clone().map(|qdisc| (Part::Discipline(qdisc.kind), DISCIPLINE, qdisc.options));
+        cutter.into_iter().chain(netem).chain(bottleneck).chain(discipline)
     }
 }
 
@@ -121,7 +144,34 @@ pub(super) fn carried(netlink: &Rtnetlink, index: u32) -> io::Result<Carried> {
         // netem counts what its child refuses, too (`netem_dequeue()`).
         lost_packets: netem.drops.saturating_sub(bottleneck.drops),
         queue_dropped_packets: bottleneck.drops,
+        discipline: qdiscs.iter().find(|qdisc| qdisc.handle.major == DISCIPLINE).and_then(discipline),
     })
+}
+
+/// Where the counts of a kind of qdisc have packets that were dropped for want of room, and marked ones.
+const COUNTS: [(&str, usize, usize); 5] = [
+    // `struct tc_codel_xstats`: `drop_overlimit`, `ecn_mark`.
+    ("codel", 5, 6),
+    // `struct tc_fq_codel_xstats`, behind its `type`.
+    ("fq_codel", 2, 3),
+    // `struct tc_pie_xstats`, behind the eight bytes of `prob`: `overlimit`, `ecn_mark`.
+    ("pie", 7, 9),
+    // `struct tc_red_xstats`: `pdrop`, `marked`.
+    ("red", 1, 3),
+    // It counts nothing beside its drops, all of which are of a full queue.
+    (HEAD_DROP, usize::MAX, usize::MAX),
+];
+const HEAD_DROP: &str = "pfifo_head_drop";
+
+fn discipline(qdisc: &kernel::Qdisc) -> Option<ShapedDiscipline> {
+    let &(kind, overflow, marked) = COUNTS.iter().find(|(kind, ..)| *kind == qdisc.kind)?;
+    let count = |place: usize| u64::from(word(&qdisc.own_counts, place.saturating_mul(size_of::<u32>())));
+    let Counts { packets, drops, .. } = qdisc.counts;
+    let overflow_packets = if kind == HEAD_DROP { drops } else { count(overflow) };
+    let dropped_packets = drops.saturating_sub(overflow_packets);
+    let counted = AqmCounted { dropped_packets, overflow_packets, marked_packets: count(marked) };
+    let kind = if kind == HEAD_DROP { "drophead" } else { kind };
+    Some(ShapedDiscipline { kind, packets, counted })
 }
 
 /// Whether nobody else has a filter in the interface's clsact.
@@ -150,17 +200,23 @@ impl Part {
     const fn qdisc(self) -> &'static str {
         match self {
             Self::Netem => "netem",
+            Self::Discipline(kind) => kind,
             Self::Clsact => kernel::CLSACT,
             Self::Device | Self::Tbf | Self::Filter => "tbf",
         }
     }
 
     /// What it is called, and the modules that it is in.
-    const fn names(self) -> (&'static str, &'static str) {
+    fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Device => ("ifb device", "ifb"),
             Self::Tbf => ("tbf", "sch_tbf"),
             Self::Netem => ("netem", "sch_netem"),
+            Self::Discipline("codel") => ("codel", "sch_codel"),
+            Self::Discipline("fq_codel") => ("fq_codel", "sch_fq_codel"),
+            Self::Discipline("pie") => ("pie", "sch_pie"),
+            Self::Discipline("red") => ("red", "sch_red"),
+            Self::Discipline(kind) => (kind, "sch_fifo"),
             Self::Clsact => ("clsact", "sch_ingress"),
             Self::Filter => ("u32 classifier or mirred action", "cls_u32 act_mirred"),
         }
@@ -194,7 +250,11 @@ impl Obstacle {
                 format!(
                     "load it (modprobe {modules}; some distributions have it in a package of its own, such as linux-modules-extra or \
                      kernel-modules-extra), or run the program behind an emulated path: pipefill exec{}",
-                    if self.part == Part::Netem { "; a rate alone (--rate) needs no netem" } else { "" }
+                    match self.part {
+                        Part::Netem => "; a rate alone (--rate) needs no netem",
+                        Part::Discipline(_) => "; without --aqm the queue is drop-tail",
+                        _ => "",
+                    }
                 ),
             ),
             _ => Problem::broken(format!("shaping {interface}: {name}: {}", self.error)),

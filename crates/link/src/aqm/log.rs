@@ -84,6 +84,7 @@ impl AqmCounts {
             direction,
             kind: self.kind.to_owned(),
             packets: self.sojourns.len(),
+            counted: None,
             sojourn_us_p50: micros(0.5),
             sojourn_us_p95: micros(0.95),
             sojourn_us_p99: micros(0.99),

@@ -25,8 +25,8 @@ const PROBABILITY_MOST: f64 = 0.5;
 const RISE_MOST: f64 = 0.01;
 /// The average is to stay between these parts of the span from `min` to `max` (`red_set_parms()`).
 const TARGET: [f64; 2] = [0.4, 0.6];
-/// Weights of the average, as powers of 2, that `tc` chooses from (`tc_red_eval_ewma()`).
-const WEIGHT_LOGS: std::ops::Range<i32> = 1..32;
+/// The smallest weight of the average that `tc` chooses, as a negative power of 2 (`tc_red_eval_ewma()`).
+const WEIGHT_LOG_MAX: u8 = 31;
 
 /// A queue that RED manages.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<T> Red<T> {
             queue: WaitingQueue::new(),
             limit,
             prng,
-            weight: weight(spec),
+            weight: 0.5_f64.powi(red_weight_log(spec).into()),
             average: 0.0,
             probability: spec.probability.fraction(),
             since_drop: None,
@@ -160,13 +160,15 @@ impl<T: IpPacket> Discipline<T> for Red<T> {
     }
 }
 
-/// The largest weight that lets a burst pass (`tc_red_eval_ewma()`; Floyd and Jacobson, 1993, equation 3).
-fn weight(spec: &RedSpec) -> f64 {
+/// The largest weight that lets a burst pass, as a negative power of 2 (`tc_red_eval_ewma()`; Floyd and Jacobson, 1993, equation 3).
+pub fn red_weight_log(spec: &RedSpec) -> u8 {
     let packets = f64::from(spec.burst);
     let room = packets + 1.0 - spec.min.get() as f64 / spec.avpkt.get().max(1) as f64;
-    let weights = WEIGHT_LOGS.map(|log| 0.5_f64.powi(log));
-    let mut fitting = weights.filter(|weight| room <= (1.0 - (1.0 - weight).powf(packets)) / weight);
-    fitting.next().unwrap_or_else(|| 0.5_f64.powi(WEIGHT_LOGS.end - 1))
+    let fits = |log: &u8| {
+        let weight = 0.5_f64.powi((*log).into());
+        room <= (1.0 - (1.0 - weight).powf(packets)) / weight
+    };
+    (1..=WEIGHT_LOG_MAX).find(fits).unwrap_or(WEIGHT_LOG_MAX)
 }
 
 #[cfg(test)]
@@ -193,7 +195,7 @@ mod tests {
     /// `tc qdisc add … red limit 400000 min 30000 max 90000 avpkt 1000 burst 50` sends `Wlog` 5.
     #[test]
     fn the_weight_is_that_of_tc() {
-        assert_eq!(weight(&spec()), 0.5_f64.powi(5));
+        assert_eq!(red_weight_log(&spec()), 5);
     }
 
     #[test]

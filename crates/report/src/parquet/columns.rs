@@ -24,6 +24,9 @@ pub(super) fn row(cell: &CellResult, run: &RunMetrics) -> serde_json::Result<Val
     row["cell"] = json!(cell.index);
     row["deterministic"] = json!(cell.deterministic);
     row["offered_bps"] = json!(cell.offered_bps);
+    let disciplines =
+        run.aqm.iter().map(|aqm| Ok((aqm.direction.as_str().to_owned(), serde_json::to_value(aqm)?)));
+    row["aqm"] = Value::Object(disciplines.collect::<serde_json::Result<_>>()?);
     row["seed"] = json!(run.seed.to_string());
     row["valid"] = json!(run.is_valid());
     row["invalid"] = if reasons.is_empty() { Value::Null } else { json!(reasons.join(",")) };
@@ -125,5 +128,71 @@ pub(super) const COLUMNS: &[Column] = &[
         INTEGER,
         "/path_lateness_p99_ns",
         "lab: how late the path released packets, 99th percentile",
+    ),
+    column(
+        "aqm_forward",
+        TEXT,
+        "/aqm/forward/kind",
+        "forward direction: the discipline of its queue; null where that is drop-tail",
+    ),
+    column("aqm_forward_packets", INTEGER, "/aqm/forward/packets", "packets that left that queue"),
+    column("aqm_forward_dropped_packets", INTEGER, "/aqm/forward/dropped_packets", "dropped by its decision"),
+    column(
+        "aqm_forward_overflow_packets",
+        INTEGER,
+        "/aqm/forward/overflow_packets",
+        "dropped for want of room",
+    ),
+    column("aqm_forward_marked_packets", INTEGER, "/aqm/forward/marked_packets", "marked CE"),
+    column(
+        "aqm_forward_sojourn_us_p50",
+        INTEGER,
+        "/aqm/forward/sojourn_us_p50",
+        "median of the time that packets waited",
+    ),
+    column(
+        "aqm_forward_sojourn_us_p95",
+        INTEGER,
+        "/aqm/forward/sojourn_us_p95",
+        "95th percentile of the same",
+    ),
+    column(
+        "aqm_forward_sojourn_us_p99",
+        INTEGER,
+        "/aqm/forward/sojourn_us_p99",
+        "99th percentile of the same",
+    ),
+    column(
+        "aqm_reverse",
+        TEXT,
+        "/aqm/reverse/kind",
+        "reverse direction: the discipline of its queue; null where that is drop-tail",
+    ),
+    column("aqm_reverse_packets", INTEGER, "/aqm/reverse/packets", "packets that left that queue"),
+    column("aqm_reverse_dropped_packets", INTEGER, "/aqm/reverse/dropped_packets", "dropped by its decision"),
+    column(
+        "aqm_reverse_overflow_packets",
+        INTEGER,
+        "/aqm/reverse/overflow_packets",
+        "dropped for want of room",
+    ),
+    column("aqm_reverse_marked_packets", INTEGER, "/aqm/reverse/marked_packets", "marked CE"),
+    column(
+        "aqm_reverse_sojourn_us_p50",
+        INTEGER,
+        "/aqm/reverse/sojourn_us_p50",
+        "median of the time that packets waited",
+    ),
+    column(
+        "aqm_reverse_sojourn_us_p95",
+        INTEGER,
+        "/aqm/reverse/sojourn_us_p95",
+        "95th percentile of the same",
+    ),
+    column(
+        "aqm_reverse_sojourn_us_p99",
+        INTEGER,
+        "/aqm/reverse/sojourn_us_p99",
+        "99th percentile of the same",
     ),
 ];

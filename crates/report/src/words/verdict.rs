@@ -575,14 +575,15 @@ fn aqm(aqm: &AqmMetrics) -> String {
         );
     }
     let done = if done.is_empty() { "dropped and marked nothing".to_owned() } else { done.join(", ") };
-    let sojourns =
-        [aqm.sojourn_us_p50, aqm.sojourn_us_p95, aqm.sojourn_us_p99].map(Option::unwrap_or_default);
-    let [p50, p95, p99] = sojourns.map(duration);
     let target = aqm.target_us.map_or_else(String::new, |target| format!(" (target {})", duration(target)));
-    format!(
-        " The AQM {} {done}; packets waited {p50} in the median, {p95} at the 95th and {p99} at the 99th percentile{target}.",
-        aqm.kind
-    )
+    let waited = aqm.sojourn_us_p50.zip(aqm.sojourn_us_p95).zip(aqm.sojourn_us_p99);
+    let waited = waited.map_or_else(String::new, |((p50, p95), p99)| {
+        let [p50, p95, p99] = [p50, p95, p99].map(duration);
+        format!(
+            "; packets waited {p50} in the median, {p95} at the 95th and {p99} at the 99th percentile{target}"
+        )
+    });
+    format!(" The AQM {} {done}{waited}.", aqm.kind)
 }
 
 /// What the flow shows of others at its bottleneck.

@@ -1,7 +1,7 @@
 //! What the disciplines of the bottlenecks' queues did: drops, marks, and sojourn times beside their target.
 
 use pipefill_core::cell::{AqmSpec, Direction};
-use pipefill_core::record::{AqmSummary, DropReason, FlowQueues, Manifest, PathCount};
+use pipefill_core::record::{AqmCounted, AqmSummary, DropReason, FlowQueues, Manifest, PathCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,15 +43,19 @@ fn of_direction(manifest: &Manifest, summary: &AqmSummary) -> AqmMetrics {
     let direction = summary.direction;
     let spec = manifest.run.cell.spec.path.way(direction).aqm.as_ref();
     let target = spec.and_then(AqmSpec::target);
-    let count = |count| manifest.path_count(direction, count);
+    let counted = |of_path, of_summary: fn(&AqmCounted) -> u64| {
+        manifest.path_count(direction, of_path).or_else(|| summary.counted.as_ref().map(of_summary))
+    };
     AqmMetrics {
         direction,
         kind: summary.kind.clone(),
         target_us: target.and_then(|target| u64::try_from(target.as_micros()).ok()),
         packets: summary.packets,
-        dropped_packets: count(PathCount::Dropped(DropReason::Aqm)),
-        overflow_packets: count(PathCount::Dropped(DropReason::QueueFull)),
-        marked_packets: count(PathCount::MarkedByAqm),
+        dropped_packets: counted(PathCount::Dropped(DropReason::Aqm), |counted| counted.dropped_packets),
+        overflow_packets: counted(PathCount::Dropped(DropReason::QueueFull), |counted| {
+            counted.overflow_packets
+        }),
+        marked_packets: counted(PathCount::MarkedByAqm, |counted| counted.marked_packets),
         sojourn_us_p50: summary.sojourn_us_p50,
         sojourn_us_p95: summary.sojourn_us_p95,
         sojourn_us_p99: summary.sojourn_us_p99,

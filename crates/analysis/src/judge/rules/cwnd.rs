@@ -3,7 +3,7 @@
 use super::super::conditions::{arrival_pattern, cwnd_used, is_repairing, is_waiting, runs_dry, used_window};
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
-use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows, has_risen};
+use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows, has_risen, is_often_marked};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivingPackets, Evidence};
 use pipefill_core::limit::{Cause, LimitedBy};
@@ -66,9 +66,7 @@ pub(super) const ARRIVALS_MARKED: Rule = Rule {
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
-        whole.marked_share.is_some_and(|marked| {
-            marked > whole.disordered_share && trace.at_least(t.receiver_marked, marked)
-        }) && !(ARRIVES_STEADILY.holds)(evidence, t, trace)
+        is_often_marked(&whole, t, trace) && !(ARRIVES_STEADILY.holds)(evidence, t, trace)
     },
 };
 

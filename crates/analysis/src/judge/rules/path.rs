@@ -116,6 +116,21 @@ pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
     },
 };
 
+/// A queue that marks keeps a link full: a stream that is cut leaves its share to the others. Marks by chance come to each by itself, and what all
+/// bring together varies.
+pub(super) const ARRIVES_MARKED: Rule = Rule {
+    id: RuleId::new("path.arrives_marked"),
+    question: "Do CE marks often come, more often than segments out of order, to one of several streams, while all together bring the same rate, or nearly the same with a queue now and then?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        whole.streams > 1
+            && is_often_marked(&whole, t, trace)
+            && (trace.at_most(t.receiver_together, whole.spread)
+                || trace.at_most(t.receiver_plateau, whole.spread) && has_risen(whole.risen_often, t, trace))
+    },
+};
+
 /// A loss that does not change the rate is made up for by a queue, which is there now and then; or an application offers no more.
 pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
     id: RuleId::new("path.losses_change_nothing"),
@@ -172,6 +187,13 @@ fn is_dropped_by_queue(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -
             .queue_drops
             .zip(datagrams.path_drops)
             .is_some_and(|(queue, path)| path > 0.0 && trace.at_least(t.drops_explain, queue / path))
+}
+
+/// Whether CE marks come often, and more often than segments out of order.
+pub(super) fn is_often_marked(whole: &ArrivalsOfAll, t: &Thresholds, trace: &mut Trace) -> bool {
+    whole
+        .marked_share
+        .is_some_and(|marked| marked > whole.disordered_share && trace.at_least(t.receiver_marked, marked))
 }
 
 /// Whether enough arrives in a round trip for its rate to show anything.

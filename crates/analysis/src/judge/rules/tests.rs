@@ -462,6 +462,28 @@ fn marks_that_come_again_and_again_cut_the_window_unless_the_path_stays_full() {
 }
 
 #[test]
+fn marks_of_several_streams_that_bring_the_same_rate_together_are_a_full_links() {
+    let rule = |streams: usize, spread: f64, often_us: f64| {
+        let whole = ArrivalsOfAll {
+            rounds: 50,
+            streams,
+            segments: Some(10.0),
+            spread,
+            marked_share: Some(0.2),
+            risen_often: Some(Risen { times: 1.0 + often_us / 20_000.0, above_us: often_us }),
+            ..ArrivalsOfAll::default()
+        };
+        let arrivals = Arrivals { whole, ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(4, 0.05, 0.0), "path.arrives_marked");
+    assert_eq!(rule(4, 0.06, 0.0), "cwnd.ecn.arrivals_marked", "the link is not full all the time");
+    assert_eq!(rule(4, 0.20, 3_000.0), "path.arrives_marked", "a queue now and then");
+    assert_eq!(rule(4, 0.21, 3_000.0), "cwnd.ecn.arrivals_marked");
+    assert_eq!(rule(1, 0.0, 0.0), "cwnd.ecn.arrivals_marked", "one window that marks keep the same");
+}
+
+#[test]
 fn a_rate_that_stays_the_same_is_a_policers_where_packets_show_one() {
     let rule = |cwnd_cause, disordered_share| {
         let packets = ArrivingPackets { cwnd_cause, ..ArrivingPackets::default() };
