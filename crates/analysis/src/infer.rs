@@ -23,6 +23,7 @@ mod overflows;
 pub(crate) mod packets;
 pub(crate) mod queue;
 mod rate_over_time;
+mod rises;
 mod rounds;
 pub(crate) mod run;
 pub(crate) mod samples;
@@ -120,7 +121,7 @@ impl<'a> Inference<'a> {
             ..PathFacts::default()
         };
         let Some(base) = facts.base_rtt_us else { return facts };
-        let (mut found, mut shared) = ([None; 2], [None; 2]);
+        let (mut found, mut shared, mut has_lost) = ([None; 2], [None; 2], [false; 2]);
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
             let rounds: Vec<Vec<Round>> =
@@ -134,9 +135,11 @@ impl<'a> Inference<'a> {
             };
             found[direction.index()] = of_way.bottleneck(self.headers);
             shared[direction.index()] = of_way.shared();
-            if let Some(losses) = losses::find(&its, base.value, self.has_lost_before, thresholds) {
+            let losses = losses::find(&its, base.value, self.has_lost_before, thresholds);
+            has_lost[direction.index()] = losses.is_some();
+            if let Some(losses) = losses {
                 let way = facts.way_mut(direction);
-                way.loss = Some(Fact::inferred(losses.kind));
+                way.loss = losses.kind.map(Fact::inferred);
                 way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
             } else if self.has_lost_before {
                 facts.way_mut(direction).overflow_rtt_us = losses::longest(&its).map(Fact::inferred);
@@ -157,7 +160,7 @@ impl<'a> Inference<'a> {
             }
             let way = facts.way_mut(direction);
             // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.
-            if way.rate_bps.is_some() || way.loss.is_none() || way.has_full_queue() {
+            if way.rate_bps.is_some() || !has_lost[direction.index()] || way.has_full_queue() {
                 way.shared_bps = shared[direction.index()];
             }
         }

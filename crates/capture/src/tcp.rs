@@ -7,6 +7,7 @@
 //! carry some; 40 bytes for each packet in flight, and room for at most twice as many more; 50 kB for IP packets in fragments. Reading a packet allocates nothing where that holds already.
 
 mod connection;
+mod cuts;
 mod data;
 mod event;
 mod gaps;

@@ -61,10 +61,15 @@ pub fn mean_rank_score(values: &[f64], mut all: Vec<f64>) -> Option<f64> {
         let not_above = all.partition_point(|other| other <= value);
         (below + not_above) as f64 / 2.0 / all.len() as f64
     };
-    let count = values.len() as f64;
-    let mean = values.iter().map(rank).sum::<f64>() / count;
+    rank_score(&values.iter().map(rank).collect::<Vec<f64>>())
+}
+
+/// The same of ranks, from 0 to 1. `None` without any.
+pub fn rank_score(ranks: &[f64]) -> Option<f64> {
+    let count = ranks.len() as f64;
+    let mean = ranks.iter().sum::<f64>() / count;
     // A rank by chance is as likely anywhere from 0 to 1: its mean is 1/2, its variance 1/12.
-    Some((mean - 0.5) * (12.0 * count).sqrt())
+    (count > 0.0).then(|| (mean - 0.5) * (12.0 * count).sqrt())
 }
 
 /// The 99 % Wilson (1927) score interval of a probability, from `hits` in `trials`: what a configured loss has to lie in
@@ -122,6 +127,7 @@ mod tests {
         assert!((score(&largest) - 5.42).abs() < 0.02, "{}", score(&largest));
         assert_eq!(mean_rank_score(&[1.0, 1.0], vec![1.0; 9]), Some(0.0), "ties share their rank");
         assert_eq!(mean_rank_score(&[], all), None);
+        assert_eq!((rank_score(&[0.5]), rank_score(&[])), (Some(0.0), None));
     }
 
     #[test]

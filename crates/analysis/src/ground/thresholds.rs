@@ -291,6 +291,16 @@ thresholds! {
     queue_losses_many: Infer, Count = 30.0, Source::Catalogue;
     /// … unless the round trip before them is longer than at other times, by this many standard errors of its mean rank.
     queue_loss_longer: Infer, Times = 2.0, Source::Paper("Mann and Whitney (1947)");
+    /// A short queue makes the round trip longer at the end of what a window grows between two losses: where it was this part as much longer before …
+    queue_loss_half: Infer, Share = 0.50, Source::Rfc("5681, 3.1");
+    /// … in this number of samples since the loss before, or in more …
+    queue_loss_samples: Infer, Count = 8.0, Source::Catalogue;
+    /// … for at most this part of them, a queue that slow start has overflowed drops again.
+    queue_loss_late: Infer, Share = 0.25, Source::Rfc("5681, 3.1");
+    /// Slow start has overflowed something where it loses this many segments at once …
+    overflow_fewest: Infer, Count = 6.0, Source::Catalogue;
+    /// … and this many times as large a part as later is lost.
+    overflow_more: Infer, Times = 10.0, Source::Catalogue;
     /// Losses that show whether the window, or the rate between them, is always the same.
     losses_fewest: Infer, Count = 5.0, Source::Catalogue;
     /// Losses of what overflows come at the same flight, but for this (standard deviation over mean) …
@@ -308,8 +318,14 @@ thresholds! {
     overflow_queue: Infer, Share = 0.40, Source::Rfc("5681, 3.1");
     /// Slow start that loses this part of a flight, without a longer round trip, met a bucket, or next to no queue.
     overflow_of_flight: Infer, Share = 0.75, Source::Paper("Flach et al. (2016)");
+    /// Near the receiver, where the flight is only seen without what is lost of it, it loses this part.
+    overflow_of_arrivals: Infer, Share = 0.55, Source::Catalogue;
     /// It loses at least this part of what it lets through meanwhile: chance takes less, and adds up to a flight over many.
     overflow_at_once: Infer, Share = 0.10, Source::Catalogue;
+    /// Where slow start has overflowed something, a few later losses are chance's if this many times …
+    overflow_rates: Infer, Count = 3.0, Source::Catalogue;
+    /// … the rates between them differ by more than this (standard deviation over mean): what overflows lets through the same each time.
+    overflow_same_rate: Infer, Share = 0.20, Source::Paper("Flach et al. (2016)");
     /// After a timeout, one segment that is sent again is followed by an ACK of this many that were out: they had arrived.
     arrived_segments: Infer, Count = 3.0, Source::Catalogue;
     /// Fewer segments that are sent again show no policer: the rate between a few losses is the same by chance.

@@ -3,12 +3,13 @@
 //! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is short, is a little longer
 //! than at other times, and the window is the same at each loss. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
 //! 2016); one whose bucket is smaller than a window drops at the same flight each time ([`super::overflows`]). What the receiver reports as a
-//! duplicate (DSACK, RFC 2883) had arrived.
+//! duplicate (DSACK, RFC 2883) had arrived. Where slow start has overflowed something, a few losses after it show neither chance nor what it was.
 
 use super::arrival_timers::timer_share;
 use super::loss_events::{self, LossEvent};
 use super::overflows;
 use super::queue::standing_us;
+use super::rises;
 use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
@@ -19,7 +20,8 @@ use pipefill_core::record::{LossKind, PacketSample};
 /// What losses of one direction look like.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InferredLosses {
-    pub(super) kind: LossKind,
+    /// `None` where several kinds look like them.
+    pub(super) kind: Option<LossKind>,
     /// Round trip before a loss, the median, microseconds; `None` where slow start may have lost all of it: its end drops whatever makes it long.
     pub(super) rtt_us: Option<u64>,
 }
@@ -36,11 +38,11 @@ pub(super) fn find(
         return None;
     }
     let kind = match are_spurious(tracks, thresholds) {
-        Some(true) => match tracks.iter().any(|track| track.has_seen_reordering) {
+        Some(true) => Some(match tracks.iter().any(|track| track.has_seen_reordering) {
             true => LossKind::Reordering,
             false => LossKind::Acks,
-        },
-        _ if are_acks(tracks, thresholds) => LossKind::Acks,
+        }),
+        _ if are_acks(tracks, thresholds) => Some(LossKind::Acks),
         _ => lost_kind(tracks, &losses, base_us, thresholds),
     };
     let rtts = round_trips(&losses);
@@ -50,27 +52,30 @@ pub(super) fn find(
     })
 }
 
-/// Why segments are lost that did not arrive.
+/// Why segments are lost that did not arrive; `None` where several causes look like that.
 fn lost_kind(
     tracks: &[&Track],
     losses: &[Vec<LossEvent>],
     base_us: u64,
     thresholds: &Thresholds,
-) -> LossKind {
-    if has_risen(tracks, losses, base_us, thresholds) {
-        return LossKind::Queue;
+) -> Option<LossKind> {
+    if has_risen(tracks, losses, base_us, thresholds) || rises::are_late(tracks, losses, base_us, thresholds)
+    {
+        return Some(LossKind::Queue);
     }
-    overflows::find(tracks, losses, base_us, thresholds).unwrap_or_else(|| {
-        if is_policed(tracks, losses, base_us, thresholds) {
-            LossKind::Policer
-        } else if is_a_short_queue(tracks, losses, base_us, thresholds) {
-            LossKind::Queue
-        } else if overflows::is_a_bucket(tracks, losses, base_us, thresholds) {
-            LossKind::Policer
-        } else {
-            LossKind::Chance
+    let has_overflowed = overflows::come_at_once(tracks, losses, thresholds);
+    match overflows::find(tracks, losses, base_us, thresholds) {
+        Some(LossKind::Policer) if waits_for_few_segments(tracks, losses, base_us, thresholds) => None,
+        Some(kind) => Some(kind),
+        None if is_policed(tracks, losses, base_us, thresholds) => Some(LossKind::Policer),
+        None if is_a_short_queue(tracks, losses, base_us, thresholds) => Some(LossKind::Queue),
+        None if has_overflowed && rises::are_those_of_a_queue(tracks, losses, base_us, thresholds) => {
+            Some(LossKind::Queue)
         }
-    })
+        None if overflows::is_a_bucket(tracks, losses, base_us, thresholds) => Some(LossKind::Policer),
+        None if has_overflowed && !are_of_chance(tracks, losses, thresholds) => None,
+        None => Some(LossKind::Chance),
+    }
 }
 
 /// What holds the congestion window of a stream whose packets were captured near its receiver; `None` where nothing is missing, or its round trip is
@@ -83,7 +88,7 @@ pub(crate) fn cause_of_arrivals(samples: &[PacketSample], thresholds: &Threshold
     let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
     let losses = vec![loss_events::of(&track)];
     let is_lost = losses.iter().any(|losses| !losses.is_empty());
-    is_lost.then(|| lost_kind(&[&track], &losses, base_us, thresholds).into())
+    is_lost.then(|| lost_kind(&[&track], &losses, base_us, thresholds))?.map(Into::into)
 }
 
 /// The longest round trip, for streams that lost segments before their first sample and none since: at which their queue overflows nobody saw,
@@ -157,6 +162,34 @@ fn is_a_short_queue(
     });
     let are_many = rtts.len() >= thresholds.queue_losses_many.count();
     has_risen_a_little && same && (are_many || are_longer_than_usual(&rtts, tracks, thresholds))
+}
+
+/// Whether the losses after the first one of each stream show chance: they are many, or the rates between them differ.
+fn are_of_chance(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: &Thresholds) -> bool {
+    let later: usize = losses.iter().map(|of_stream| of_stream.len().saturating_sub(1)).sum();
+    let differ = |(track, of_stream): (&&Track, &Vec<LossEvent>)| {
+        let rates = of_stream.windows(2).filter_map(|pair| {
+            let [earlier, loss] = pair else { return None };
+            let interval = TimeInterval { from_us: earlier.last.t_us, to_us: loss.before.t_us };
+            Some(interval.bps(track.delivered(interval.from_us, interval.to_us)))
+        });
+        let rates: Vec<f64> = rates.collect();
+        rates.len() >= thresholds.overflow_rates.count()
+            && variation(&rates).is_some_and(|share| share > thresholds.overflow_same_rate.value())
+    };
+    later >= thresholds.losses_fewest.count() || tracks.iter().zip(losses).any(differ)
+}
+
+/// Whether a few segments wait for something before they are lost: a queue of one or two, or a delayed ACK.
+fn waits_for_few_segments(
+    tracks: &[&Track],
+    losses: &[Vec<LossEvent>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> bool {
+    let most_us = base_us + 2 * standing_us(base_us, thresholds);
+    is_of_few_segments(tracks, losses, thresholds)
+        && median(&round_trips(losses)).is_some_and(|rtt_us| rtt_us > most_us as f64)
 }
 
 fn is_of_few_segments(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: &Thresholds) -> bool {

@@ -100,6 +100,26 @@ fn has_queue(
     )
 }
 
+/// Whether what slow start lost at once shows that something overflowed: a much larger part of what was sent than later. By chance, losses are as
+/// frequent then as at other times.
+pub(super) fn come_at_once(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: &Thresholds) -> bool {
+    let lost =
+        |from: &TrackSample, to: &TrackSample| f64::from(to.retransmits.saturating_sub(from.retransmits));
+    let mut with_losses = tracks.iter().zip(losses).filter_map(|(track, losses)| {
+        let (first, end) = (losses.first()?, track.samples.as_slice().last()?);
+        let share = |from: &TrackSample, to: &TrackSample| {
+            let delivered = to.delivered.saturating_sub(from.delivered) as f64 / track.mss.max(1) as f64;
+            lost(from, to) / (lost(from, to) + delivered).max(1.0)
+        };
+        Some((lost(&first.before, &first.last), share(&first.before, &first.last), share(&first.last, end)))
+    });
+    with_losses.any(|(lost, at_once, later)| {
+        lost >= thresholds.overflow_fewest.value()
+            && at_once >= thresholds.overflow_at_once.value()
+            && at_once >= thresholds.overflow_more.value() * later
+    })
+}
+
 /// Whether slow start lost most of a flight at once, although the round trip had not risen: what it met holds much less than a window, and no
 /// queue. An outage loses all of it, and a timer is awaited. Chance adds up to as much over many flights.
 pub(super) fn is_a_bucket(
@@ -115,11 +135,18 @@ pub(super) fn is_a_bucket(
             let delivered = last.delivered.saturating_sub(before.delivered);
             lost >= thresholds.policer_losses.whole()
                 && (lost * track.mss) as f64 >= thresholds.overflow_at_once.value() * delivered as f64
-                && (lost * track.mss) as f64 >= thresholds.overflow_of_flight.value() * before.unacked as f64
+                && is_most_of_the_flight(track, lost * track.mss, before.unacked, thresholds)
                 && last.rto_count == before.rto_count
                 && rtt_us <= base_us + 2 * standing_us(base_us, thresholds)
         })
     };
     let mut with_losses = tracks.iter().zip(losses).filter(|(_, losses)| !losses.is_empty()).peekable();
     with_losses.peek().is_some() && with_losses.all(is_its)
+}
+
+fn is_most_of_the_flight(track: &Track, lost: u64, flight: u64, thresholds: &Thresholds) -> bool {
+    if track.is_of_arrivals {
+        return lost as f64 >= thresholds.overflow_of_arrivals.value() * (flight + lost) as f64;
+    }
+    lost as f64 >= thresholds.overflow_of_flight.value() * flight as f64
 }

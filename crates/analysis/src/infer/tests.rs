@@ -193,6 +193,47 @@ fn losses_at_the_same_flight_after_as_many_segments_are_of_a_bucket_or_a_short_q
     assert_eq!(few_losses(97, 9, 0, behind_a_queue), Some(LossKind::Queue));
 }
 
+/// Slow start loses nine segments of a flight, and the window that has grown since loses one every `every` samples, `count` times.
+fn short_queue(every: u64, count: u64, rtt_above_us: impl Fn(u64) -> u64) -> Option<LossKind> {
+    let facts = facts(|n, info| {
+        let lost = (n.saturating_sub(20) / every).min(count);
+        info.retransmits = if n < 20 { 0 } else { 9 + lost as u32 };
+        info.srtt_us = Some(BASE_US + rtt_above_us(n.saturating_sub(20) % every) as u32);
+        info.unacked_bytes = (5 + n * 7919 % 40) * MSS;
+    });
+    facts.forward.loss.map(|loss| loss.value)
+}
+
+#[test]
+fn few_losses_where_slow_start_overflowed_something_are_a_queues_where_the_round_trip_rises_late() {
+    // Longer in the last eighth of what the window grows by: of one packet, and of some.
+    let rises = |by_us: u64| move |part: u64| if part > 175 { by_us } else { 30 };
+    assert_eq!(
+        short_queue(200, 4, rises(600)),
+        Some(LossKind::Queue),
+        "four times by so little is no chance"
+    );
+    assert_eq!(short_queue(200, 1, rises(600)), None, "once it is");
+    assert_eq!(short_queue(200, 1, rises(1_100)), Some(LossKind::Queue), "a twentieth of the round trip");
+    assert_eq!(short_queue(200, 2, |_| 30), None, "a policer, or chance, behind a link that is never full");
+    let waits_for_its_end = |part: u64| 600 + 3 * part;
+    assert_eq!(short_queue(200, 2, waits_for_its_end), None, "a burst that grows with the window");
+    assert_eq!(short_queue(90, 6, |_| 30), Some(LossKind::Chance), "six at any flight");
+}
+
+/// A queue of one packet, a bucket of two: the least that is in flight is lost, and round trips are those of delayed ACKs.
+#[test]
+fn flights_of_a_few_segments_that_wait_for_something_show_no_policer() {
+    let lost = |srtt_us: u32| {
+        losses(|n, info| {
+            info.unacked_bytes = (2 + n * 7919 % 5) * MSS;
+            info.retransmits = (n / 6) as u32;
+            info.srtt_us = Some(srtt_us);
+        })
+    };
+    assert_eq!([lost(BASE_US + 900), lost(BASE_US + 2_100)], [Some(LossKind::Policer), None]);
+}
+
 /// Samples show any flight, since a window that grows is cut more often.
 #[test]
 fn an_equal_number_of_losses_in_an_equal_number_of_segments_is_no_chance() {
@@ -224,8 +265,9 @@ fn slow_start_that_loses_most_of_a_flight_without_a_longer_round_trip_met_a_buck
         facts.forward.loss.map(|loss| loss.value)
     };
     assert_eq!(overshoot(15, BASE_US, 0), Some(LossKind::Policer), "of 20");
-    assert_eq!(overshoot(14, BASE_US, 0), Some(LossKind::Chance));
-    assert_eq!(overshoot(20, BASE_US, 1), Some(LossKind::Chance), "an outage");
+    assert_eq!(overshoot(14, BASE_US, 0), None, "a queue of a few packets loses as many");
+    assert_eq!(overshoot(20, BASE_US, 1), None, "an outage");
+    assert_eq!(overshoot(5, BASE_US, 0), Some(LossKind::Chance), "few");
     assert_eq!(overshoot(20, 30_000, 0), Some(LossKind::Queue));
     // Without a pause of two round trips, but a segment in 26.
     let without_end = facts(|n, info| info.retransmits = n.saturating_sub(20) as u32 / 3);

@@ -38,6 +38,8 @@ impl Timed for TrackSample {
 #[derive(Debug)]
 pub(super) struct Track {
     pub(super) direction: Direction,
+    /// Whether it is of packets near the receiver, where the flight is what arrives in a round trip.
+    pub(super) is_of_arrivals: bool,
     pub(super) samples: Samples<TrackSample>,
     /// The kernel's own minimum.
     pub(super) min_rtt_us: Option<u64>,
@@ -56,6 +58,7 @@ impl Track {
     pub(super) fn new(direction: Direction, most: usize) -> Self {
         Self {
             direction,
+            is_of_arrivals: false,
             samples: Samples::new(most),
             min_rtt_us: None,
             mss: 0,
@@ -105,7 +108,7 @@ impl Track {
 
     /// Of a stream whose packets were captured near its receiver: what arrives in a round trip was in flight, and what had to be sent again was lost.
     pub(super) fn of_arrivals(samples: &[PacketSample]) -> Self {
-        let mut track = Self::new(Direction::Forward, samples.len().max(1));
+        let mut track = Self { is_of_arrivals: true, ..Self::new(Direction::Forward, samples.len().max(1)) };
         let mut flights: VecDeque<(u64, u64)> = VecDeque::new();
         for (at, row) in samples.iter().enumerate() {
             let rtt_us = u64::from(row.path_rtt_us.unwrap_or(0)).max(1);

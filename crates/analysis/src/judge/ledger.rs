@@ -345,7 +345,7 @@ fn most_of(limited_by: LimitedBy, mut causes: BTreeMap<Option<Cause>, u64>) -> O
     let most = |causes: &BTreeMap<Option<Cause>, u64>| {
         causes.iter().max_by_key(|(_, us)| **us).map(|(cause, _)| *cause)
     };
-    let comes_alone = [Cause::Startup, Cause::HystartExit, Cause::IdleRestart];
+    let comes_alone = [Cause::Startup, Cause::HystartExit, Cause::IdleRestart, Cause::Growth];
     if limited_by == LimitedBy::Cwnd && most(&causes) == Some(None) {
         causes.retain(|cause, _| cause.is_some_and(|cause| !comes_alone.contains(&cause)));
     }

@@ -36,6 +36,7 @@ pub static RULES: &[&Rule] = &[
     // Waits that the packets of both directions show.
     &path::MTU,
     &path::SILENCE,
+    &cwnd::TIMER,
     &cpu::ANSWERS_QUOTA,
     &cpu::ASKERS_QUOTA,
     &receiver::ZERO_WINDOW,

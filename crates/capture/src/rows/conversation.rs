@@ -49,6 +49,13 @@ pub struct Answers {
     pub least_us: u32,
 }
 
+/// A time in which nothing came back until the retransmission timer ran out.
+#[derive(Debug, Clone, Copy)]
+struct TimerWait {
+    from_ns: u64,
+    to_ns: u64,
+}
+
 /// One side.
 #[derive(Debug, Clone, Copy, Default)]
 struct Speaker {
@@ -81,6 +88,10 @@ struct Speaker {
     unanswered_ns: Option<NonZeroU64>,
     /// Something was sent again since, and nothing new.
     is_repeating: bool,
+    /// From when to when the timer was awaited that sent a few segments again since.
+    timer: Option<TimerWait>,
+    /// Of the time since its last payload, for how long the other side waited for its timer, since what it had said was lost.
+    lost_ns: u64,
     /// Since when the other side's window has no room for a segment.
     closed_ns: Option<NonZeroU64>,
 }
@@ -126,7 +137,11 @@ impl Conversation {
         if half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes() {
             own.is_repeating = false;
         }
-        own.end_silence(event.time_ns, half);
+        let timer = own.end_silence(event.time_ns, half);
+        if let Some(timer) = timer.filter(|_| !event.is_dsack) {
+            self.speakers[event.side as usize].waited_for_others_timer(timer);
+        }
+        let own = &mut self.speakers[peer as usize];
         if half.unacked_bytes() > 0 {
             return;
         }
@@ -155,8 +170,7 @@ impl Conversation {
         let begun_ns = *self.begun_ns.get_or_insert(now);
         let is_remark = event.payload <= REMARK_BYTES && connection.half(peer).unacked_bytes() > 0;
         if !is_remark {
-            let heard = &mut self.speakers[peer as usize].heard;
-            *heard = Some((heard.map_or(now, |(first, _)| first), now));
+            self.speakers[peer as usize].hear(now);
         }
         let own = &mut self.speakers[side as usize];
         let is_in_order = event.kind == Kind::New && !event.fills_hole;
@@ -183,7 +197,7 @@ impl Conversation {
         let is_new_flight =
             own.last_ns.is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));
         own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes }.saturating_add(event.payload);
-        (own.last_ns, own.heard) = (Some(now), None);
+        own.begin_to_listen(now);
         let out_bytes = half.unacked_bytes();
         (own.is_out, own.is_ack_late) = (out_bytes > 0, false);
         own.out_bytes = u32::try_from(out_bytes).unwrap_or(u32::MAX);
@@ -197,11 +211,18 @@ impl Conversation {
     /// Payload was sent again.
     fn repeated(&mut self, connection: &Connection, event: &Event) {
         let half = connection.half(event.side);
+        // What the first copy of did not get here.
+        if event.fills_hole {
+            self.speakers[event.side.other() as usize].hear(event.time_ns);
+        }
         let own = &mut self.speakers[event.side as usize];
         own.pauses = 0;
         if half.unacked_bytes() > 0 {
             own.is_repeating |= own.unanswered_ns.is_some();
-            (own.last_ns, own.heard) = (Some(event.time_ns), None);
+            if matches!(event.kind, Kind::RtoRetransmit | Kind::TlpRetransmit) {
+                own.timer_ran_out(connection, event.time_ns, half);
+            }
+            own.begin_to_listen(event.time_ns);
         }
     }
 
@@ -225,6 +246,8 @@ impl Conversation {
             let own = &mut self.speakers[side as usize];
             own.end_piece(connection);
             if let Some(last_ns) = own.last_ns.filter(|_| own.is_out) {
+                // Nothing came back: no timer helped.
+                own.timer = None;
                 own.end_silence(last_ns, connection.half(side));
             }
         }
@@ -240,6 +263,42 @@ impl Answers {
 }
 
 impl Speaker {
+    /// It sent payload: what the other side says from now on is the answer.
+    #[inline]
+    const fn begin_to_listen(&mut self, now: u64) {
+        (self.last_ns, self.heard, self.lost_ns) = (Some(now), None, 0);
+    }
+
+    /// The other side said something.
+    #[inline]
+    fn hear(&mut self, now: u64) {
+        self.heard = Some((self.heard.map_or(now, |(first, _)| first), now));
+    }
+
+    /// It sends again what is out, by a timer: fewer segments than show a loss by the ACKs of others, or than a congestion window that is used up.
+    fn timer_ran_out(&mut self, connection: &Connection, now: u64, half: &Half) {
+        let Some(unanswered_ns) = self.unanswered_ns else { return };
+        if self.out_bytes > INITIAL_SEGMENTS * half.mss_bytes() {
+            return;
+        }
+        self.end_piece(connection);
+        let from_ns = unanswered_ns.get().max(self.last_ns.unwrap_or(now)).min(now);
+        self.timer.get_or_insert(TimerWait { from_ns, to_ns: now }).to_ns = now;
+    }
+
+    /// What the other side had said was lost until its timer ran out. What this side has out may have been lost as well: then it waits for its own.
+    fn waited_for_others_timer(&mut self, timer: TimerWait) {
+        if self.is_out {
+            return;
+        }
+        if let Some((_, last)) = self.heard.as_mut().filter(|(_, last)| *last <= timer.from_ns) {
+            let lost_ns = timer.to_ns - timer.from_ns;
+            *last = timer.to_ns;
+            self.lost_ns += lost_ns;
+            self.waits.add(Waiting::Timer, lost_ns / 1_000);
+        }
+    }
+
     /// The other side advertises a window. While a hole is open, what waits for its filling is not the receiver's.
     #[inline]
     fn watch_window(&mut self, connection: &Connection, event: &Event) {
@@ -255,7 +314,7 @@ impl Speaker {
         } else if let Some(since_ns) = self.closed_ns.take() {
             self.end_piece(connection);
             self.waits.add(Waiting::ZeroWindow, event.time_ns.saturating_sub(since_ns.get()) / 1_000);
-            (self.last_ns, self.heard) = (Some(event.time_ns), None);
+            self.begin_to_listen(event.time_ns);
             self.piece = Some((event.time_ns, Waiting::ZeroWindow));
         }
     }
@@ -303,7 +362,8 @@ impl Speaker {
                 self.end_piece(connection);
                 let peer_ns = to_end_ns(connection, side.other());
                 self.divide(first.saturating_sub(from_ns), peer_ns, Waiting::Request);
-                self.waits.add(Waiting::Request, last.saturating_sub(first) / 1_000);
+                let asking_ns = last.saturating_sub(first).saturating_sub(self.lost_ns);
+                self.waits.add(Waiting::Request, asking_ns / 1_000);
                 self.divide(now.saturating_sub(last), own_ns, Waiting::Response);
                 self.answers.add(now.saturating_sub(last));
                 self.waits.turns = self.waits.turns.saturating_add(1);
@@ -393,17 +453,22 @@ impl Speaker {
         }
     }
 
-    /// Something came back for the data of `half`, or nothing ever will.
-    fn end_silence(&mut self, now: u64, half: &Half) {
+    /// Something came back for the data of `half`, or nothing ever will. Returns when its timer was awaited, where it was and helped.
+    fn end_silence(&mut self, now: u64, half: &Half) -> Option<TimerWait> {
         let since_ns = std::mem::replace(&mut self.unanswered_ns, NonZeroU64::new(now));
-        let Some(since_ns) = since_ns.filter(|_| self.is_repeating) else { return };
+        let timer = self.timer.take();
+        let since_ns = since_ns.filter(|_| self.is_repeating)?;
+        self.is_repeating = false;
         let silent_us = now.saturating_sub(since_ns.get()) / 1_000;
         let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
         if silent_us > SILENT_TIMERS * u64::from(timer_us) {
             self.waits.add(Waiting::Silence, silent_us);
             (self.piece, self.last_ns) = (None, Some(now));
+            return None;
         }
-        self.is_repeating = false;
+        let timer = timer?;
+        self.waits.add(Waiting::Timer, (timer.to_ns - timer.from_ns) / 1_000);
+        Some(timer)
     }
 }
 

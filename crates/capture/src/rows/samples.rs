@@ -31,6 +31,9 @@ pub(super) struct Clocking {
     current: u64,
     /// Where the last segment with PSH ended.
     pushed_to: u64,
+    /// Where the first full segment ended, until it is acknowledged; and whether it was.
+    full_to: u64,
+    is_full_acked: bool,
     /// Most in flight, most outstanding, and the window then.
     in_flight: u64,
     unacked: u64,
@@ -51,6 +54,9 @@ impl Clocking {
             self.bursts = self.bursts.saturating_add(1);
         }
         self.last_data_ns = event.time_ns;
+        if self.full_to == 0 && event.payload >= own.mss_bytes() {
+            self.full_to = event.seq_from + u64::from(own.mss_bytes());
+        }
         if event.flags.has(Flags::PSH) {
             self.pushed(event, connection);
         }
@@ -83,6 +89,7 @@ impl Clocking {
         }
         if own.acked_to() > self.acked_to {
             (self.last_ack_ns, self.acked_to) = (now_ns, own.acked_to());
+            self.is_full_acked |= self.full_to > 0 && own.acked_to() >= self.full_to;
             self.before_acks += self.current;
             self.acks += 1;
         }
@@ -103,6 +110,8 @@ impl Clocking {
             last_data_ns: self.last_data_ns,
             current: self.current,
             pushed_to: self.pushed_to,
+            full_to: self.full_to,
+            is_full_acked: self.is_full_acked,
             ..Self::default()
         };
     }
@@ -174,6 +183,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         mss_bytes: own.mss_bytes(),
         ca_state: own.ca_state(),
         acked_bytes: own.acked_to().saturating_sub(1),
+        full_acked: own.has_syn().then_some(clocking.is_full_acked),
         unacked_bytes: own.unacked_bytes(),
         in_flight_bytes: own.in_flight_bytes(),
         sacked_segments: own.sacked_segments(),

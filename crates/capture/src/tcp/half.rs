@@ -2,6 +2,7 @@
 //!
 //! Small, since most directions of most captures carry little: the state of a sender of data is allocated with its first byte.
 
+use super::cuts::AgreedSize;
 use super::data::SegmentSize;
 use super::event::Kind;
 use super::recent::COPY_NS;
@@ -255,6 +256,35 @@ impl Half {
         let accepted = peer.mss_option.or(self.mss_option).unwrap_or(usual).max(self.effective_mss);
         self.largest_segment =
             accepted.min(self.mss_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
+    }
+
+    /// New data of this side: into which sizes they are cut. A sender cuts less than a segment too where the window of `peer` is small.
+    #[inline(always)]
+    pub(super) fn take_size(&mut self, segment: &Segment, peer: &Self) {
+        let Some(sender) = &mut self.sender else { return };
+        if segment.payload.is_multiple_of(u32::from(self.effective_mss)) {
+            sender.cuts.take_full();
+        } else if !segment.flags.has(Flags::FIN) {
+            self.take_other_size(segment, peer);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_other_size(&mut self, segment: &Segment, peer: &Self) {
+        let Some(sender) = &mut self.sender else { return };
+        let (mss, payload) = (self.effective_mss, segment.payload);
+        if let Some(agreed) = sender.cuts.take_back(payload, mss) {
+            (self.effective_mss, self.largest_segment) = (agreed.mss, agreed.largest);
+            return;
+        }
+        if peer.window_bytes.is_some_and(|window| window < 2 * u32::from(mss)) {
+            return;
+        }
+        if let Some(size) = sender.cuts.take_other(payload, segment.flags.has(Flags::PSH), mss) {
+            sender.cuts.learned(AgreedSize { mss, largest: self.largest_segment });
+            (self.effective_mss, self.largest_segment) = (size.max(MSS_MIN), size.max(MSS_MIN));
+        }
     }
 
     /// The timestamps of a segment of this side.

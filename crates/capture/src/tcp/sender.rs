@@ -7,6 +7,7 @@
 
 mod acks;
 
+use super::cuts::Cuts;
 use super::data::Data;
 use super::event::Kind;
 use super::gaps::{Filled, Gap, Gaps};
@@ -99,6 +100,7 @@ pub(super) struct Sender {
     pub(super) rtt: Rtt,
     pub(super) rounds: Rounds,
     pub(super) found: Vec<Spurious>,
+    pub(super) cuts: Cuts,
     /// Boxed, as what was sent again is: most directions have none.
     gaps: Option<Box<Gaps>>,
     /// What has not passed of the numbers below the first one that is known, all of them [`BELOW`] more.

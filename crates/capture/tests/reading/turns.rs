@@ -56,6 +56,12 @@ impl Talk {
         self.pass(is_client, server_us, Tcp { window: 60_000, ..tcp });
     }
 
+    /// The last payload once more.
+    fn say_again(&mut self, is_client: bool, server_us: u64, payload: u32) {
+        self.sent[usize::from(!is_client)] -= payload;
+        self.say(is_client, server_us, payload);
+    }
+
     fn ack(&mut self, is_client: bool, server_us: u64, window: u16) {
         let (own, peer) = if is_client { (0, 1) } else { (1, 0) };
         let bases = [1_000, 5_000];
@@ -307,4 +313,89 @@ fn two_transfers_at_once_are_no_conversation() {
             assert!(waits.total_us() <= 4 * HALF_US, "the first round trips aside: {waits:?}");
         }
     }
+}
+
+/// After this time what was lost is sent again.
+const TIMER_US: u64 = 300_000;
+
+/// Ten requests that are answered at once, each second of which is lost and sent again: what is lost is not seen behind the place of the loss.
+fn with_lost_requests(at: At) -> [Waits; 2] {
+    let mut talk = Talk::open(at);
+    let mut us = 200_000;
+    for turn in 0..10 {
+        if turn % 2 == 1 && at == At::Client {
+            talk.say(true, us, 200);
+            us += TIMER_US;
+            talk.say_again(true, us, 200);
+        } else {
+            us += if turn % 2 == 1 { TIMER_US } else { 0 };
+            talk.say(true, us, 200);
+        }
+        talk.say(false, us, 100);
+        us += 2 * HALF_US;
+    }
+    talk.waits()
+}
+
+#[test]
+fn a_request_that_is_lost_waits_for_its_timer_and_the_turn_takes_no_longer() {
+    let [client, _] = with_lost_requests(At::Client);
+    assert_eq!((client.timer_us, client.turns_us), (5 * TIMER_US, 9 * 2 * HALF_US));
+    assert_eq!((client.request_us, client.response_us, client.silence_us), (0, 0, 0));
+    let [client, _] = with_lost_requests(At::Server);
+    assert_eq!((client.timer_us, client.response_us), (0, 5 * TIMER_US), "it may as well have thought");
+}
+
+#[test]
+fn where_an_answer_is_lost_both_sides_wait_for_its_timer() {
+    let waits = |is_lost: bool| {
+        let mut talk = Talk::open(At::Server);
+        let mut us = 200_000;
+        for _ in 0..6 {
+            talk.say(true, us, 200);
+            talk.say(false, us, 100);
+            us += TIMER_US;
+            if is_lost {
+                talk.say_again(false, us, 100);
+            }
+            us += 2 * HALF_US;
+        }
+        talk.waits()
+    };
+    let [client, server] = waits(true);
+    assert_eq!([client.timer_us, server.timer_us], [5 * TIMER_US; 2]);
+    assert_eq!((client.turns_us, client.request_us, client.response_us), (5 * 2 * HALF_US, 0, 0));
+    let [client, server] = waits(false);
+    assert_eq!([client.timer_us, server.timer_us], [0; 2], "nothing was sent again");
+    assert_eq!(client.response_us, 5 * TIMER_US);
+}
+
+/// Ten small answers, and one of several segments, of which none is acknowledged, or the first one.
+#[test]
+fn full_segments_that_never_arrive_are_told_from_a_path_that_is_silent() {
+    let may_lose = |arrives: bool| {
+        let mut talk = Talk::open(At::Server);
+        let mut us = 200_000;
+        for _ in 0..10 {
+            talk.say(true, us, 80);
+            talk.say(false, us, 700);
+            us += 2 * HALF_US;
+        }
+        talk.say(true, us, 80);
+        talk.say(false, us, MSS);
+        if arrives {
+            us += 2 * HALF_US;
+            talk.ack(true, us, 60_000);
+        }
+        talk.say(false, us, 3 * MSS);
+        for timer in [1, 3, 7, 15] {
+            talk.say_again(false, us + timer * TIMER_US, 3 * MSS);
+        }
+        let watched = talk.watched();
+        let samples = watched.samples(Side::B, 0);
+        let last = samples.last().expect("a sample");
+        assert!(last.waits.silence_us > 0 && last.acked_bytes > u64::from(MSS), "{last:?}");
+        last.may_lose_full_segments()
+    };
+    assert_eq!([may_lose(false), may_lose(true)], [true, false]);
 }

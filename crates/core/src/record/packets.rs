@@ -37,6 +37,9 @@ pub struct PacketSample {
     pub ca_state: Option<CaState>,
     /// Payload acknowledged so far.
     pub acked_bytes: u64,
+    /// Whether a full segment was acknowledged so far; absent in older records, and where the handshake was not captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_acked: Option<bool>,
     /// Sent and not acknowledged.
     pub unacked_bytes: u64,
     /// Of these, on their way: neither selectively acknowledged nor lost.
@@ -138,6 +141,8 @@ pub struct Waits {
     pub silence_us: u64,
     /// The receiver's window had no room for a segment.
     pub zero_window_us: u64,
+    /// A few segments were out, the retransmission timer was awaited, and sending again helped.
+    pub timer_us: u64,
     /// Times that the other side spoke in between.
     pub turns: u32,
     /// Waits of [`Self::delayed_ack_us`].
@@ -165,11 +170,13 @@ pub enum Waiting {
     Silence,
     /// [`Waits::zero_window_us`].
     ZeroWindow,
+    /// [`Waits::timer_us`].
+    Timer,
 }
 
 impl Waiting {
     /// Every part, in the order of a turn.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Request,
         Self::Turns,
         Self::Response,
@@ -178,6 +185,7 @@ impl Waiting {
         Self::Nagle,
         Self::Silence,
         Self::ZeroWindow,
+        Self::Timer,
     ];
 }
 
@@ -193,6 +201,7 @@ impl Waits {
             Waiting::Nagle => self.nagle_us,
             Waiting::Silence => self.silence_us,
             Waiting::ZeroWindow => self.zero_window_us,
+            Waiting::Timer => self.timer_us,
         }
     }
 
@@ -207,6 +216,7 @@ impl Waits {
             Waiting::Nagle => &mut self.nagle_us,
             Waiting::Silence => &mut self.silence_us,
             Waiting::ZeroWindow => &mut self.zero_window_us,
+            Waiting::Timer => &mut self.timer_us,
         };
         *part = part.saturating_add(us);
     }
@@ -238,6 +248,7 @@ impl Waits {
             nagle_us: self.nagle_us.saturating_sub(first.nagle_us),
             silence_us: self.silence_us.saturating_sub(first.silence_us),
             zero_window_us: self.zero_window_us.saturating_sub(first.zero_window_us),
+            timer_us: self.timer_us.saturating_sub(first.timer_us),
             turns: self.turns.saturating_sub(first.turns),
             delayed_acks: self.delayed_acks.saturating_sub(first.delayed_acks),
             nagles: self.nagles.saturating_sub(first.nagles),
@@ -250,11 +261,13 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
 }
 
 impl PacketSample {
-    /// Whether less than a full segment was ever acknowledged, and a full one is outstanding: a link may carry smaller packets only and drop what
-    /// is larger without a word (RFC 2923, 2.1).
+    /// Whether something was acknowledged, but never a full segment, and a full one is outstanding: a link may carry smaller packets only and drop
+    /// what is larger without a word (RFC 2923, 2.1).
     pub fn may_lose_full_segments(&self) -> bool {
         let segment = u64::from(self.mss_bytes);
-        (1..segment).contains(&self.acked_bytes) && self.unacked_bytes >= segment
+        let has_full_arrived =
+            self.full_acked.unwrap_or(self.acked_bytes >= segment) || self.sacked_segments > 0;
+        !has_full_arrived && self.acked_bytes > 0 && self.unacked_bytes >= segment
     }
 
     /// New payload in the interval.

@@ -7,6 +7,7 @@ use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows, h
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivingPackets, Evidence};
 use pipefill_core::limit::{Cause, LimitedBy};
+use pipefill_core::record::Waiting;
 
 /// The losses at the end of a flight: no duplicate ACK shows them.
 pub(super) const TIMEOUT: Rule = Rule {
@@ -17,6 +18,14 @@ pub(super) const TIMEOUT: Rule = Rule {
         let awaited = evidence.sender.as_ref().map(|sender| sender.timer_share).filter(|&share| share > 0.0);
         awaited.is_some_and(|share| trace.at_least(t.timer_awaited, share))
     },
+};
+
+/// A few segments, of which too few duplicate ACKs come, or none.
+pub(super) const TIMER: Rule = Rule {
+    id: RuleId::new("cwnd.timeout.of_a_turn"),
+    question: "Are a few segments out, is nothing heard until the retransmission timer sends them again, and does that help?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Timer),
 };
 
 pub(super) const REPAIRING: Rule = Rule {

@@ -56,6 +56,7 @@ fn take_data(segment: &Segment, own: &mut Half, peer: &mut Half, event: &mut Eve
     // Behind the first round the path's round trip is not asked for.
     let data = Data { segment, from, to, size, has_sack, opening: None, full_rtt_us: None, is_first: false };
     sender.take_in_order(&data, own.una, &mut own.next);
+    own.take_size(segment, peer);
     own.count(segment);
     own.take_stamps(segment, peer);
     (event.seq_from, event.seq_to) = (from, to);

@@ -234,6 +234,9 @@ fn take_bytes(
     if segment.flags.has(Flags::FIN) {
         sender.fin_ack = Some(segment.ack);
     }
+    if kind == Kind::New && from + u64::from(segment.payload) == own.next {
+        own.take_size(segment, peer);
+    }
     begun.unwrap_or(kind)
 }
 
