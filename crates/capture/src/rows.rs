@@ -132,7 +132,7 @@ impl Observer for Sampling {
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             followed.conversation.finish(connection);
             answers = Side::BOTH.map(|side| followed.conversation.answers(side));
-            followed.fill_the_pause(connection.last_ns());
+            followed.fill_the_pause(connection.last_ns(), None);
             (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
             samples.reserve_exact(1);
             let clocking = [Clocking::default(); 2];
@@ -196,7 +196,13 @@ impl Followed {
     #[inline(never)]
     fn sample(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
         let before = self.samples.len();
-        self.fill_the_pause(event.time_ns);
+        let half = connection.half(event.side);
+        // Near the other end what is outstanding is not seen.
+        let was_idle = event.kind == Kind::New
+            && half.unacked_bytes() == u64::from(event.payload)
+            && connection.near() != Some(event.side.other());
+        let idle = was_idle.then(|| (event.side, half.acked_to().saturating_sub(1)));
+        self.fill_the_pause(event.time_ns, idle);
         let clocking = self.clocking;
         if self.samples.len() == self.samples.capacity() {
             // A small connection has one or two.
@@ -212,9 +218,11 @@ impl Followed {
         (before, self.samples.len())
     }
 
-    /// Nothing passed since the last sample: what was so then stayed so.
-    fn fill_the_pause(&mut self, now_ns: u64) {
-        let Some(&last) = self.samples.last() else { return };
+    /// Nothing passed since shortly after the last sample: what was so then stayed so, but that the side of `idle` has nothing outstanding, and how much it
+    /// had acknowledged. The ACK of that came too soon after the sample for one of its own.
+    fn fill_the_pause(&mut self, now_ns: u64, idle: Option<(Side, u64)>) {
+        let Some(last) = self.samples.last() else { return };
+        let last = idle.map_or(*last, |(side, acked_bytes)| last.with_nothing_out(side, acked_bytes));
         let pause_ns = now_ns.saturating_sub(last.time_ns);
         let step_ns = self.every_ns.max(pause_ns / PAUSE_SAMPLES);
         let mut at_ns = last.time_ns.saturating_add(step_ns);

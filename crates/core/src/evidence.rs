@@ -169,6 +169,10 @@ pub struct BufferEvidence {
     pub window_scaling: Option<bool>,
     /// Shift of the window that the receiver advertises.
     pub window_scale: Option<u8>,
+    /// The window in the receiver's SYN; absent where that was not captured.
+    pub syn_window: Option<u64>,
+    /// Payload of a full segment; absent where no packets were captured.
+    pub segment: Option<u64>,
     /// The largest window that the receiver advertised.
     pub window: Option<Plateau>,
     /// Its receive buffer (`sk_rcvbuf`); absent where its socket was not sampled.
@@ -207,6 +211,8 @@ pub struct Arrivals {
     pub whole: ArrivalsOfAll,
     /// Whether each round trip so far brought half as much again as the one before, and nothing was missing.
     pub is_slow_start: bool,
+    /// Whether that came again after an idle time longer than the retransmission timer, with less than before.
+    pub is_idle_restart: bool,
     /// Payload segments that the receiver itself sends in a round trip, over the whole of the stream; absent where that is not counted.
     pub spoken_in_round_trip: Option<f64>,
     /// What the packets show; absent where they were not captured near the receiver.

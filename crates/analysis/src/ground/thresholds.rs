@@ -363,6 +363,8 @@ thresholds! {
     packet_loss_memory: Judge, Count = 3.0, Source::Catalogue;
     /// Where less than this part of the new data follows an ACK at once, ACKs do not let it out.
     packet_prompt: Judge, Share = 0.50, Source::Catalogue;
+    /// A buffer that is full lets out what an ACK acknowledges: this part of the new data or more.
+    packet_clocked: Judge, Share = 0.50, Source::Kernel("sk_stream_write_space()");
     /// Data that is paced leaves so evenly: standard deviation over mean of what leaves in each sample.
     packet_even: Judge, Share = 0.35, Source::Catalogue;
     /// A round trip this many times the least one has a queue in it …
@@ -412,6 +414,10 @@ thresholds! {
     arrival_bursts_often: Judge, Count = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// … with round trips of at most this many times the least: bursts wait for each other.
     arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
+    /// With fewer segments in a round trip the rate of what arrives is that of a few writes.
+    arrival_segments: Judge, Count = 8.0, Source::Catalogue;
+    /// Bursts that come as often as round trips, but for this part, are let out by ACKs.
+    arrival_clocked: Judge, Share = 0.05, Source::Kernel("sk_stream_write_space()");
     /// With bursts further apart than a round trip, at most this many in each …
     arrival_bursts_apart: Infer, Count = 0.85, Source::Rfc("5681, 3.1");
     /// … and at least this many, they are neither a window's, which come once in each, nor pauses …
@@ -485,6 +491,8 @@ thresholds! {
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
     slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
+    /// A flight that a pacer spreads over its round trip is cut where so much of that is over: the next one begins with the next round trip.
+    slow_start_paced: Infer, RoundTrips = 0.9, Source::Kernel("bbr_high_gain");
     /// The shortest flow that is judged, in round trips …
     judged_round_trips: Judge, Times = 2.0, Source::Catalogue;
     /// … and in segments, …
@@ -525,8 +533,10 @@ thresholds! {
     buffer_crept: Infer, Share = 0.10, Source::Kernel("tcp_rcv_space_adjust()");
     /// A receive buffer that has stopped growing gives a window of at least half of it: below this part the window has a limit of its own …
     window_of_buffer: Judge, Share = 0.40, Source::Kernel("tcp_win_from_space()");
-    /// … and a window below this part of what its scale is made for is a buffer that a program has set after the handshake.
+    /// … and a window below this part of what its scale is made for has a smaller buffer than that: one that a program has set after the handshake, or a smaller `tcp_rmem` beside a large `rmem_max`.
     window_of_scale: Judge, Share = 0.20, Source::Kernel("tcp_select_initial_window()");
+    /// Linux before 4.20 advertised no more segments than this in a SYN, whatever its buffer was: 20 of 1460 bytes, and one more of 1448 may fit.
+    syn_window_segments: Judge, Count = 21.0, Source::Kernel("tcp_default_init_rwnd()");
     /// A window that is more than this many times its first one has grown with its buffer: half of a buffer is window at first, and all of it at most.
     window_autotuned: Judge, Times = 2.0, Source::Kernel("TCP_DEFAULT_SCALING_RATIO");
     /// Rounds that show a limit.

@@ -343,7 +343,9 @@ fn round(
     let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
     let is_disordered = cut.next.out_of_order > first.out_of_order;
     // What waits behind a hole comes in a lump.
-    let received = cut.samples.iter().chain([cut.next]).map(|sample| (sample.t_us, sample.received));
+    let received: Vec<(u64, u64)> =
+        cut.samples.iter().chain([cut.next]).map(|sample| (sample.t_us, sample.received)).collect();
+    let received = joined(&received, thresholds);
     ArrivalRound {
         interval: cut.interval,
         rate_bps,
@@ -352,9 +354,28 @@ fn round(
         is_disordered,
         is_marked: cut.next.marks.zip(first.marks).map(|(now, before)| now > before),
         idle_share: (!is_disordered)
-            .then(|| idle_share(received, SEGMENT_BYTES as u64, thresholds))
+            .then(|| idle_share(received.into_iter(), SEGMENT_BYTES as u64, thresholds))
             .flatten(),
     }
+}
+
+/// Of `received`, what had come at some times, those so far apart that enough comes between two of them to show silence: all where it does. As they are where
+/// too few would be left.
+fn joined(received: &[(u64, u64)], thresholds: &Thresholds) -> Vec<(u64, u64)> {
+    let Some((first, last)) = received.first().zip(received.last()) else { return Vec::new() };
+    let steps = (last.1.saturating_sub(first.1)) as f64 / (thresholds.idle_segments.value() * SEGMENT_BYTES);
+    if steps < thresholds.epoch_samples.value() {
+        return received.to_vec();
+    }
+    let apart_us = last.0.saturating_sub(first.0) as f64 / steps;
+    let (mut kept, mut next_us) = (Vec::new(), first.0 as f64);
+    for &(t_us, bytes) in received {
+        if t_us as f64 >= next_us {
+            kept.push((t_us, bytes));
+            next_us = t_us as f64 + apart_us;
+        }
+    }
+    kept
 }
 
 /// How `rates` grow from third to third of their time.
@@ -379,6 +400,11 @@ mod tests {
 
     /// What ten seconds of a receiver show, a sample each 10 ms of a round trip of 20 ms: `bytes` arrive in each.
     fn whole(bytes: impl Fn(u64) -> u64) -> ArrivalsOfAll {
+        whole_of(20_000, bytes)
+    }
+
+    /// The same with round trips of `rtt_us`.
+    fn whole_of(rtt_us: u32, bytes: impl Fn(u64) -> u64) -> ArrivalsOfAll {
         let mut receiving = Receiving::new(&STANDARD);
         let mut received = 0;
         for at in 0..1_000 {
@@ -386,7 +412,7 @@ mod tests {
             receiving.see_packets(&PacketSample {
                 t_us: at * 10_000,
                 acked_bytes: received,
-                receiver_rtt_us: Some(20_000),
+                receiver_rtt_us: Some(rtt_us),
                 ..PacketSample::default()
             });
         }
@@ -406,6 +432,12 @@ mod tests {
         assert_eq!(whole(|_| 10_000).idle_share, Some(0.0));
         assert_eq!(whole(|at| if at % 2 == 0 { 20_000 } else { 0 }).idle_share, Some(0.5));
         assert_eq!(whole(|at| if at % 2 == 0 { 2_000 } else { 0 }).idle_share, None, "a segment or two");
+        // In 200 ms.
+        let seldom = |at: u64, bytes: u64| if at.is_multiple_of(20) { bytes } else { 0 };
+        let silent = whole_of(200_000, move |at| seldom(at, 40_000)).idle_share.unwrap();
+        assert!(silent > 0.6, "{silent}: a burst of 28 segments");
+        let even = whole_of(200_000, |_| 2_000).idle_share.unwrap();
+        assert!(even < 0.05, "{even}: the same rate, evenly");
     }
 
     /// The same of a socket, with a round trip of 40 ms: `came` has the number and the size of the segments of each 10 ms, and every second one is acknowledged.

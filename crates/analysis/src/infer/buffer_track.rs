@@ -12,6 +12,8 @@ pub(crate) struct BufferTrack {
     crept: f64,
     window_scaling: Option<bool>,
     window_scale: Option<u8>,
+    syn_window: Option<u64>,
+    segment: Option<u64>,
     window: Option<Growth>,
     rcvbuf: Option<Growth>,
     sndbuf: Option<Growth>,
@@ -35,6 +37,8 @@ impl BufferTrack {
             crept: thresholds.buffer_crept.value(),
             window_scaling: None,
             window_scale: None,
+            syn_window: None,
+            segment: None,
             window: None,
             rcvbuf: None,
             sndbuf: None,
@@ -68,6 +72,8 @@ impl BufferTrack {
     pub(crate) fn add_packets(&mut self, row: &PacketSample) {
         self.window_scaling = row.window_scaling.or(self.window_scaling);
         self.window_scale = row.rwnd_scale.or(self.window_scale);
+        self.syn_window = row.syn_window_bytes.map(u64::from).or(self.syn_window);
+        self.segment = Some(u64::from(row.mss_bytes)).max(self.segment);
         let window = row.rwnd_bytes.filter(|_| row.acked_bytes > 0);
         grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));
     }
@@ -89,6 +95,8 @@ impl BufferTrack {
         BufferEvidence {
             window_scaling: self.window_scaling,
             window_scale: self.window_scale,
+            syn_window: self.syn_window,
+            segment: self.segment,
             window: at(self.window),
             rcvbuf: at(self.rcvbuf),
             sndbuf: at(self.sndbuf),

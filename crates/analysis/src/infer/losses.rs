@@ -84,7 +84,7 @@ pub(crate) fn cause_of_arrivals(samples: &[PacketSample], thresholds: &Threshold
     if timer_share(samples, thresholds)? >= thresholds.arrival_timers.value() {
         return Some(Cause::Timeout);
     }
-    let track = Track::of_arrivals(samples);
+    let track = Track::of_arrivals(samples, thresholds);
     let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
     let losses = vec![loss_events::of(&track)];
     let is_lost = losses.iter().any(|losses| !losses.is_empty());

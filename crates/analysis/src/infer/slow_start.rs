@@ -1,40 +1,109 @@
 //! Slow start as it arrives: from the first data on each round trip brings half as much again as the one before, or more (RFC 5681, 3.1, with
-//! an ACK for every second segment), or two of them twice as much, and nothing is missing.
+//! an ACK for every second segment), or two of them twice as much, and nothing is missing. After an idle time longer than the retransmission timer it
+//! may come again (RFC 5681, 4.1).
 
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::PacketSample;
 
-/// The slow start at the beginning of a stream whose packets were captured near its receiver; `None` where it did not begin with one, or its round
-/// trips cannot be told apart.
-pub(crate) fn slow_start(samples: &[PacketSample], thresholds: &Thresholds) -> Option<TimeInterval> {
-    let rtt_us = u64::from(samples.iter().filter_map(|sample| sample.path_rtt_us).min()?).max(1);
-    let arrived = |sample: &PacketSample| sample.acked_bytes + sample.unacked_bytes;
-    let first = samples.iter().find(|sample| arrived(sample) > 0)?;
-    let last_us = samples.last()?.t_us;
+/// One slow start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SlowStart {
+    pub(crate) interval: TimeInterval,
+    /// Whether an earlier round trip had brought more than its first one: the sender gave up its window in an idle time.
+    pub(crate) is_restart: bool,
+}
+
+/// The slow starts of a stream whose packets were captured near its receiver, in order of time: at its beginning, and after each silence that is longer
+/// than the retransmission timer. None where it did not begin with one, or its round trips cannot be told apart.
+pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<SlowStart> {
+    let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else {
+        return Vec::new();
+    };
+    let rtt_us = u64::from(rtt_us).max(1);
+    // A flight begins with each round trip, some sooner than the least one: it is cut in the middle. One that is paced takes all of it.
+    let middle_us = rtt_us / 2;
+    let paced_us = (thresholds.slow_start_paced.value() * rtt_us as f64) as u64;
+    let (mut found, mut largest) = (Vec::new(), 0);
+    for active in active(samples, thresholds.timer_least_us.whole() + rtt_us) {
+        let starts = [middle_us, paced_us].map(|cut_us| start(active, [cut_us, rtt_us], thresholds));
+        if let Some(start) = starts.into_iter().flatten().max_by_key(|start| start.interval.to_us) {
+            let is_restart = largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
+            found.push(SlowStart { interval: start.interval, is_restart });
+        }
+        largest = largest.max(largest_flight(active, rtt_us));
+    }
+    found
+}
+
+/// The parts of `samples` between silences of at least `idle_us`, each from the sample before its first data on.
+fn active(samples: &[PacketSample], idle_us: u64) -> Vec<&[PacketSample]> {
+    let (mut parts, mut from, mut last) = (Vec::new(), 0, None::<usize>);
+    for (at, pair) in samples.windows(2).enumerate() {
+        let [before, now] = pair else { continue };
+        if arrived(now) <= arrived(before) {
+            continue;
+        }
+        if last.is_some_and(|last| now.t_us - samples[last].t_us >= idle_us) {
+            parts.push(&samples[from..=at]);
+            from = at;
+        }
+        last = Some(at + 1);
+    }
+    parts.push(&samples[from..]);
+    parts
+}
+
+/// A slow start at the beginning of a part, and what its first round trip brought.
+struct Start {
+    interval: TimeInterval,
+    first: u64,
+}
+
+/// Of `samples` with round trips of `rtt_us`, the first of which is cut after `cut_us`.
+fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thresholds) -> Option<Start> {
+    let before = samples.first().filter(|sample| sample.acked_bytes > 0).map_or(0, arrived);
+    let first = samples.iter().find(|sample| arrived(sample) > before)?;
+    let (last_us, disordered) = (samples.last()?.t_us, samples.first()?.out_of_order_segments);
     let until = |at_us: u64| {
         let behind = samples.partition_point(|sample| sample.t_us < at_us);
         behind.checked_sub(1).map(|at| &samples[at])
     };
     // Of the two round trips before.
-    let (mut before, mut had, mut steps) = ([0_u64; 2], 0, 0_u64);
+    let (mut earlier, mut had, mut steps) = ([0_u64; 2], before, 0_u64);
     let growth = thresholds.slow_start_growth.value();
-    let mut end_us = first.t_us;
+    let (mut end_us, mut of_first) = (first.t_us, 0);
     for round in 0.. {
-        // A flight begins with each round trip, some sooner than the least one: it is cut in the middle.
-        let to_us = first.t_us + round * rtt_us + rtt_us / 2;
+        let to_us = first.t_us + round * rtt_us + cut_us;
         let Some(sample) = until(to_us).filter(|_| to_us < last_us + rtt_us) else { break };
         let bytes = arrived(sample).saturating_sub(had);
-        let grows = bytes as f64 >= growth * before[0] as f64
-            || (round > 1 && bytes as f64 >= growth * growth * before[1] as f64);
-        if !grows || sample.out_of_order_segments > 0 || bytes == 0 {
+        let grows = bytes as f64 >= growth * earlier[0] as f64
+            || (round > 1 && bytes as f64 >= growth * growth * earlier[1] as f64);
+        if !grows || sample.out_of_order_segments > disordered || bytes == 0 {
             break;
         }
+        of_first = if round == 0 { bytes } else { of_first };
         steps += u64::from(round > 0);
-        (before, had, end_us) = ([bytes, before[0]], arrived(sample), to_us.min(last_us));
+        (earlier, had, end_us) = ([bytes, earlier[0]], arrived(sample), to_us.min(last_us));
     }
     (steps >= thresholds.slow_start_rounds.whole())
-        .then_some(TimeInterval { from_us: first.t_us, to_us: end_us })
+        .then_some(Start { interval: TimeInterval { from_us: first.t_us, to_us: end_us }, first: of_first })
+}
+
+/// The most that arrived in a round trip.
+fn largest_flight(samples: &[PacketSample], rtt_us: u64) -> u64 {
+    let (mut from, mut largest) = (0, 0);
+    for sample in samples {
+        while samples[from].t_us + rtt_us < sample.t_us {
+            from += 1;
+        }
+        largest = largest.max(arrived(sample).saturating_sub(arrived(&samples[from])));
+    }
+    largest
+}
+
+const fn arrived(sample: &PacketSample) -> u64 {
+    sample.acked_bytes + sample.unacked_bytes
 }
 
 #[cfg(test)]
@@ -62,9 +131,13 @@ mod tests {
         all
     }
 
+    fn first(samples: &[PacketSample]) -> Option<SlowStart> {
+        slow_starts(samples, &STANDARD).first().copied()
+    }
+
     #[test]
     fn it_lasts_while_each_round_trip_brings_half_as_much_again() {
-        let found = |rounds: &[u64]| slow_start(&samples(rounds), &STANDARD).map(|found| found.to_us);
+        let found = |rounds: &[u64]| first(&samples(rounds)).map(|found| found.interval.to_us);
         assert_eq!(found(&[14_000, 28_000, 56_000, 113_000, 225_000]), Some(225_000), "to its end");
         assert_eq!(found(&[14_000, 28_000, 56_000, 100_000, 100_000, 100_000]), Some(175_000));
         assert_eq!(found(&[14_000, 28_000, 56_000, 80_000, 160_000, 100_000]), Some(225_000), "a late burst");
@@ -77,6 +150,50 @@ mod tests {
         assert_eq!(found(&[14_000, 28_000]), None, "one doubling is chance");
         let mut lossy = samples(&[14_000, 28_000, 56_000, 113_000]);
         lossy.iter_mut().skip(5).for_each(|sample| sample.out_of_order_segments = 1);
-        assert_eq!(slow_start(&lossy, &STANDARD), None);
+        assert_eq!(first(&lossy), None);
+    }
+
+    /// Round trips of 50 ms in which the data come at a time of their own, each with a sample each 5 ms.
+    fn spread(rounds: &[(u64, u64)]) -> Vec<PacketSample> {
+        let (mut acked_bytes, mut all) = (0, Vec::new());
+        for (round, &(bytes, parts)) in rounds.iter().enumerate() {
+            for part in 0..10 {
+                acked_bytes += if part < parts { bytes / parts } else { 0 };
+                let t_us = (round as u64 * 10 + part) * 5_000;
+                all.push(PacketSample {
+                    t_us,
+                    acked_bytes,
+                    path_rtt_us: Some(50_000),
+                    ..PacketSample::default()
+                });
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn flights_that_are_paced_over_their_round_trip_double_too() {
+        let rounds = [(14_480, 1), (28_960, 6), (57_920, 10), (115_840, 10), (83_000, 7)];
+        let found = first(&spread(&rounds)).unwrap();
+        assert!((185_000..=200_000).contains(&found.interval.to_us), "{found:?}");
+        assert_eq!(
+            first(&spread(&[(14_480, 1), (28_960, 6), (30_000, 10), (30_000, 10), (30_000, 10)])),
+            None
+        );
+    }
+
+    #[test]
+    fn it_comes_again_after_an_idle_time_in_which_the_window_was_given_up() {
+        let burst = [(16_000, 1), (32_000, 1), (64_000, 1), (128_000, 2), (6_000, 1)];
+        let idle = |round_trips: usize| vec![(0, 1); round_trips];
+        let restarts = |second: &[(u64, u64)], idle_round_trips: usize| {
+            let rounds = [&burst, &idle(idle_round_trips)[..], second].concat();
+            slow_starts(&spread(&rounds), &STANDARD).iter().map(|it| it.is_restart).collect::<Vec<_>>()
+        };
+        assert_eq!(restarts(&burst, 20), [false, true]);
+        assert_eq!(restarts(&burst, 3), [false], "no longer than the timer");
+        assert_eq!(restarts(&[(128_000, 2), (118_000, 2)], 20), [false], "the window was kept");
+        let larger = [(128_000, 1), (256_000, 2), (512_000, 4), (1_024_000, 8)];
+        assert_eq!(restarts(&larger, 20), [false, false], "it goes on where it was");
     }
 }

@@ -107,8 +107,10 @@ impl Track {
     }
 
     /// Of a stream whose packets were captured near its receiver: what arrives in a round trip was in flight, and what had to be sent again was lost.
-    pub(super) fn of_arrivals(samples: &[PacketSample]) -> Self {
+    /// A timer that ran out is one after which nothing came for as long as it runs at least: what is sent again late in a recovery is none.
+    pub(super) fn of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Self {
         let mut track = Self { is_of_arrivals: true, ..Self::new(Direction::Forward, samples.len().max(1)) };
+        let (mut came_us, mut segments, mut timeouts, mut rto_count) = (0, 0, 0, 0);
         let mut flights: VecDeque<(u64, u64)> = VecDeque::new();
         for (at, row) in samples.iter().enumerate() {
             let rtt_us = u64::from(row.path_rtt_us.unwrap_or(0)).max(1);
@@ -117,6 +119,12 @@ impl Track {
             flights.push_back((row.t_us, flight));
             // A loss shows when it is repaired: a round trip later.
             while flights.pop_front_if(|(t_us, _)| *t_us + 2 * rtt_us < row.t_us).is_some() {}
+            let is_silent = row.t_us.saturating_sub(came_us) >= thresholds.timer_least_us.whole();
+            rto_count += if is_silent { row.timeouts.saturating_sub(timeouts) } else { 0 };
+            if row.segments > segments {
+                came_us = row.t_us;
+            }
+            (timeouts, segments) = (row.timeouts, row.segments);
             track.mss = row.mss_bytes.into();
             track.retransmits = row.retransmits;
             track.min_rtt_us = track.min_rtt_us.into_iter().chain(row.path_rtt_us.map(u64::from)).min();
@@ -127,7 +135,7 @@ impl Track {
                 unacked: flights.iter().map(|&(_, flight)| flight).max().unwrap_or(0),
                 srtt_us: row.receiver_rtt_us.map(u64::from),
                 retransmits: row.retransmits,
-                rto_count: row.timeouts,
+                rto_count,
                 has_unsent: false,
                 is_closed: false,
                 has_shrunk: false,

@@ -73,6 +73,8 @@ pub(crate) struct SocketTurns<'a> {
     silence_us: u64,
     /// Round trips of turns whose time has not passed yet.
     owed_us: u64,
+    /// Round trips of the turns that ended in the interval before, and its length: an interval may have the end of one more than fit into it.
+    before_us: [u64; 2],
     /// Silences that ended with the other side's payload, and without.
     answered: u32,
     alone: u32,
@@ -103,6 +105,7 @@ impl<'a> SocketTurns<'a> {
             idle_ahead_us: 0,
             silence_us: 0,
             owed_us: 0,
+            before_us: [0; 2],
             answered: 0,
             alone: 0,
             late_acks: 0,
@@ -280,7 +283,13 @@ impl<'a> SocketTurns<'a> {
         self.heard = self.heard.saturating_add(interval.heard);
         let turns = interval.sent.min(interval.heard);
         let round_trips_us = u64::from(turns) * now.min_rtt_us;
-        let overlaps = round_trips_us as f64 > self.thresholds.turns_overlap.value() * length_us as f64;
+        let [turns_before_us, length_before_us] =
+            std::mem::replace(&mut self.before_us, [round_trips_us, length_us]);
+        let is_more = |turns_us: u64, length_us: u64| {
+            turns_us as f64 > self.thresholds.turns_overlap.value() * length_us as f64
+        };
+        let overlaps = is_more(round_trips_us, length_us)
+            && is_more(turns_before_us + round_trips_us, length_before_us + length_us);
         // What the one who asks sends are no requests: they open a window of the application.
         let asked = match self.end {
             StreamEnd::Sender => interval.heard,

@@ -115,24 +115,44 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     if largest.is_some_and(|largest| promised.saturating_mul(2) <= largest) {
         return Some(Cause::Program);
     }
-    // A buffer that a program has set is there from the beginning: only the part of it that is window may still grow.
-    if window.bytes as f64 > thresholds.window_autotuned.value() * window.first_bytes as f64 {
+    // A buffer that a program has set before the handshake is there from the beginning: only the part of it that is window may still grow.
+    let has_doubled = window.bytes as f64 > thresholds.window_autotuned.value() * window.first_bytes as f64;
+    if let Some(limits) = buffers.receiver_limits {
+        let largest_buffer = limits.tcp_rmem[2].max(1) as f64;
+        let may_be_largest = window.bytes as f64 / largest_buffer >= thresholds.window_of_buffer.value();
+        // Below the maximum a buffer that has stopped growing is a program's, which may have set it after the handshake.
+        return match (may_be_largest, has_doubled) {
+            (true, _) => Some(Cause::Maximum),
+            (false, false) => Some(Cause::Program),
+            (false, true) => None,
+        };
+    }
+    if has_doubled {
         return Some(Cause::Maximum);
     }
     // Which buffer a scale is made for, Linux's code tells: other stacks use one scale for all buffers, and a larger one.
-    let is_linux = largest.is_some() || buffers.receiver_stack == Some(Stack::Linux);
+    let is_linux = buffers.receiver_stack == Some(Stack::Linux);
     let may_be_linux = buffers.receiver_stack.is_none() && scale < SCALE_OF_OTHERS;
     if !is_linux && !may_be_linux {
         return None;
     }
-    let is_set = if largest.is_some() || scale >= USUAL_SCALE {
-        (window.bytes as f64) < thresholds.window_of_scale.value() * promised as f64
-    } else {
-        // A buffer that a program has set before the handshake has the smallest scale for it. A smaller `tcp_rmem` leaves that of its maximum, of which a
-        // part is window, or of `rmem_max`.
-        needs_scale(window.bytes, scale)
-    };
-    Some(if is_set { Cause::Program } else { Cause::Maximum })
+    // A buffer that a program has set before the handshake has the smallest scale for it. A smaller `tcp_rmem` leaves that of its maximum, of which a
+    // part is window, or of `rmem_max`.
+    if scale < USUAL_SCALE {
+        return Some(if needs_scale(window.bytes, scale) { Cause::Program } else { Cause::Maximum });
+    }
+    let is_most = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
+    // Else a program has set the buffer after the handshake, or `rmem_max` has made the scale and `tcp_rmem` is smaller: the SYN shows a `tcp_rmem`
+    // that is not the usual one.
+    (is_most || begins_small(buffers, thresholds)).then_some(Cause::Maximum)
+}
+
+/// Whether the SYN shows a first buffer that is too small for the scale: not one that a program has set by then, nor the usual one. Of half of it a SYN
+/// advertises whole segments, as far as its field goes.
+fn begins_small(buffers: &BufferEvidence, thresholds: &Thresholds) -> bool {
+    let Some((window, segment)) = buffers.syn_window.zip(buffers.segment) else { return false };
+    let is_cut_by_age = window as f64 <= thresholds.syn_window_segments.value() * segment as f64;
+    !is_cut_by_age && window + 2 * segment <= UNSCALED
 }
 
 /// Whether the header could not hold a window of `bytes` with a smaller scale.
@@ -247,7 +267,7 @@ mod tests {
             assert_eq!(of_stack(stack, steady(65_536), 8, None), None, "Windows always sends this scale");
             assert_eq!(of_stack(stack, growing(65_536), 8, None), Some(Cause::Autotuning), "any stack's");
         }
-        assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "set after the handshake");
+        assert_eq!(rwnd(steady(86_000), 10, None), None, "set after the handshake, or a smaller tcp_rmem");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
         let small = |stack, window| of_stack(stack, window, 3, None);
         let grown = Some(Plateau { first_bytes: 65_536, ..steady(300_000).unwrap_or_default() });
@@ -271,6 +291,63 @@ mod tests {
             )
         };
         assert_eq!([unscaled(65_535), unscaled(20_000)], [Some(Cause::Unscaled), None]);
+    }
+
+    #[test]
+    fn a_window_of_the_maximum_of_tcp_rmem_is_that_whatever_rmem_max_made_of_the_scale() {
+        let rwnd = |window: u64, largest: u64| {
+            let receiver_limits = Some(BufferLimits {
+                tcp_rmem: [4_096, 65_536.min(largest), largest],
+                rmem_max: Some(4_194_304),
+                ..LIMITS
+            });
+            let (window, window_scaling, window_scale) = (steady(window), Some(true), Some(7));
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence {
+                    window,
+                    window_scaling,
+                    window_scale,
+                    receiver_limits,
+                    ..Default::default()
+                },
+            )
+        };
+        for largest in [32_768, 98_304, 262_144, 1_048_576] {
+            for window in [largest * 4 / 10 + 1, largest * 6 / 10, largest * 9 / 10] {
+                assert_eq!(rwnd(window, largest), Some(Cause::Maximum), "{window} of {largest}");
+            }
+            assert_eq!(rwnd(largest / 3, largest), Some(Cause::Program), "set after the handshake");
+        }
+    }
+
+    #[test]
+    fn a_first_buffer_too_small_for_the_scale_shows_a_smaller_tcp_rmem() {
+        let rwnd = |syn_window, scale| {
+            let (window, window_scaling, window_scale) = (steady(62_464), Some(true), Some(scale));
+            let (receiver_stack, segment) = (Some(Stack::Linux), Some(1_448));
+            of(
+                LimitedBy::Rwnd,
+                BufferEvidence {
+                    window,
+                    window_scaling,
+                    window_scale,
+                    syn_window,
+                    segment,
+                    receiver_stack,
+                    ..Default::default()
+                },
+            )
+        };
+        for scale in [7, 10, 14] {
+            assert_eq!(rwnd(Some(32_120), scale), Some(Cause::Maximum), "half of 64 KiB");
+            assert_eq!(rwnd(Some(48_180), scale), Some(Cause::Maximum), "half of 96 KiB");
+            for usual in [64_240, 65_160, 65_535, 29_200, 28_960, 14_600] {
+                assert_eq!(rwnd(Some(usual), scale), None, "{usual}: Linux's own");
+            }
+            assert_eq!(rwnd(None, scale), None);
+        }
+        assert_eq!(rwnd(Some(16_060), 0), Some(Cause::Program), "set before the handshake");
     }
 
     #[test]

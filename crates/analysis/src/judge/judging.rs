@@ -24,7 +24,7 @@ use crate::infer::datagrams::{DatagramCounts, UnreadTrack};
 use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
-use crate::infer::slow_start::slow_start;
+use crate::infer::slow_start::{SlowStart, slow_starts};
 use crate::infer::socket_events::{SocketEvents, together};
 use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
@@ -305,34 +305,60 @@ impl<'a> Diagnosing<'a> {
         let rounds = stream.receiving.arrivals(life, stream.measured, &others);
         let base_rtt_us = self.facts.base_rtt_us();
         let stream = &mut self.streams[place];
-        let beginning = slow_start(stream.packets.as_slice(), self.thresholds);
-        if let Some(interval) = beginning.filter(|_| stream.capture_point == CapturePoint::Receiver) {
-            let evidence = Evidence {
-                from_us: interval.from_us,
-                to_us: interval.to_us,
-                arrivals: Some(Arrivals { is_slow_start: true, ..Arrivals::default() }),
-                ..Evidence::default()
-            };
-            let flow = &mut self.flows[stream.place];
-            stream.judge_evidence(&evidence, Around::default(), &self.facts, flow);
-        }
-        let packets = (stream.capture_point == CapturePoint::Receiver).then(|| {
+        let is_near = stream.capture_point == CapturePoint::Receiver;
+        let packets = is_near.then(|| {
             arriving(&StreamPackets::of(stream.packets.as_slice(), self.thresholds), self.thresholds)
         });
-        for (interval, arrivals) in rounds {
-            let [_, receiver_quota] = self.facts.quota_uses(stream.stream, interval);
-            let evidence = Evidence {
-                from_us: interval.from_us,
-                to_us: interval.to_us,
-                arrivals: Some(Arrivals { packets, ..arrivals }),
-                buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.receiver_stack),
-                path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
-                receiver_quota,
-                receiver_thread: self.facts.thread_use(stream.stream, StreamEnd::Receiver, interval),
-                ..Evidence::default()
-            };
-            stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);
+        let mut starts = VecDeque::new();
+        if is_near {
+            starts.extend(slow_starts(stream.packets.as_slice(), self.thresholds));
         }
+        for (interval, arrivals) in rounds {
+            let mut from_us = interval.from_us;
+            while let Some(start) = starts.pop_front_if(|start| start.interval.from_us < interval.to_us) {
+                let before = TimeInterval { from_us, to_us: start.interval.from_us.max(from_us) };
+                self.judge_arrivals(place, before, Arrivals { packets, ..arrivals }, base_rtt_us);
+                self.judge_slow_start(place, start);
+                from_us = from_us.max(start.interval.to_us);
+            }
+            let rest = TimeInterval { from_us: from_us.min(interval.to_us), ..interval };
+            self.judge_arrivals(place, rest, Arrivals { packets, ..arrivals }, base_rtt_us);
+        }
+        starts.into_iter().for_each(|start| self.judge_slow_start(place, start));
+    }
+
+    fn judge_slow_start(&mut self, place: usize, start: SlowStart) {
+        let evidence = Evidence {
+            from_us: start.interval.from_us,
+            to_us: start.interval.to_us,
+            arrivals: Some(Arrivals {
+                is_slow_start: true,
+                is_idle_restart: start.is_restart,
+                ..Arrivals::default()
+            }),
+            ..Evidence::default()
+        };
+        let stream = &mut self.streams[place];
+        stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);
+    }
+
+    fn judge_arrivals(&mut self, place: usize, interval: TimeInterval, arrivals: Arrivals, base_rtt_us: u64) {
+        if interval.length_us() == 0 {
+            return;
+        }
+        let stream = &mut self.streams[place];
+        let [_, receiver_quota] = self.facts.quota_uses(stream.stream, interval);
+        let evidence = Evidence {
+            from_us: interval.from_us,
+            to_us: interval.to_us,
+            arrivals: Some(arrivals),
+            buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.receiver_stack),
+            path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
+            receiver_quota,
+            receiver_thread: self.facts.thread_use(stream.stream, StreamEnd::Receiver, interval),
+            ..Evidence::default()
+        };
+        stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);
     }
 }
 

@@ -5,7 +5,7 @@ use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::losses;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window};
-use crate::infer::packets::{StreamPackets, apart_share, steady_rate};
+use crate::infer::packets::{StreamPackets, apart_share, fallen_share, paused_share, steady_rate};
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
 
 /// Of the packets of `span`, which is asked for once for each judgement.
@@ -40,6 +40,8 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
         dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,
         steady: steady_rate(packets.samples, t),
         apart_share: apart_share(packets.samples, t),
+        paused_share: paused_share(packets.samples, t),
+        fallen_share: fallen_share(packets.samples, t),
         cwnd_cause: losses::cause_of_arrivals(packets.samples, t),
     }
 }

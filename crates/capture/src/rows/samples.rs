@@ -16,6 +16,9 @@ pub(super) struct Clocking {
     /// New data that followed an ACK at once, and data that did not, bytes.
     prompt: u64,
     unprompted: u64,
+    /// What the last ACK acknowledged and nothing has followed for, and the part of `prompt` that followed for as much, bytes.
+    credit: u64,
+    clocked: u64,
     /// The last new data, and how often some came after none for half of the path's round trip.
     last_data_ns: u64,
     bursts: u16,
@@ -48,6 +51,11 @@ impl Clocking {
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
         let bytes = u64::from(event.payload);
         *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
+        if is_prompt {
+            let clocked = bytes.min(self.credit);
+            self.credit -= clocked;
+            self.clocked += clocked;
+        }
         let silent_ns = event.time_ns.saturating_sub(self.last_data_ns);
         let is_burst = |rtt_us: u32| rtt_us > 0 && silent_ns >= u64::from(rtt_us.div_ceil(2)) * 1_000;
         if self.last_data_ns > 0 && connection.full_rtt_us().is_some_and(is_burst) {
@@ -88,6 +96,7 @@ impl Clocking {
             return;
         }
         if own.acked_to() > self.acked_to {
+            self.credit = own.acked_to() - self.acked_to;
             (self.last_ack_ns, self.acked_to) = (now_ns, own.acked_to());
             self.is_full_acked |= self.full_to > 0 && own.acked_to() >= self.full_to;
             self.before_acks += self.current;
@@ -107,6 +116,7 @@ impl Clocking {
         *self = Self {
             last_ack_ns: self.last_ack_ns,
             acked_to: self.acked_to,
+            credit: self.credit,
             last_data_ns: self.last_data_ns,
             current: self.current,
             pushed_to: self.pushed_to,
@@ -141,6 +151,7 @@ impl SamplePair {
         let has_ece = connection.ecn_mode() != Some(EcnMode::Accurate);
         let side = |side: Side| PacketSample {
             waits: conversation.waits(side),
+            syn_window_bytes: connection.opening(side.other()).map(|syn| syn.window),
             ece_acks: if has_ece { connection.half(side.other()).ecn().ece } else { 0 },
             ..sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
         };
@@ -155,6 +166,21 @@ impl SamplePair {
     /// What both sides had sent by then.
     pub(super) fn sent_bytes(&self) -> u64 {
         self.sides.iter().map(|side| side.acked_bytes + side.unacked_bytes).sum()
+    }
+
+    /// The same once `acked_bytes` of `side`, all that it had sent, were acknowledged.
+    pub(super) fn with_nothing_out(mut self, side: Side, acked_bytes: u64) -> Self {
+        let sample = &mut self.sides[side as usize];
+        *sample = PacketSample {
+            acked_bytes,
+            unacked_bytes: 0,
+            in_flight_bytes: 0,
+            sacked_segments: 0,
+            lost_segments: 0,
+            retrans_segments: 0,
+            ..*sample
+        };
+        self
     }
 
     /// The same at `time_ns`, when nothing more was sent.
@@ -206,6 +232,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         sack_acks: counts.sack_acks,
         out_of_order_segments: counts.out_of_order + counts.lost_before,
         prompt_bytes: clocking.prompt,
+        clocked_bytes: clocking.clocked,
         unprompted_bytes: clocking.unprompted,
         bursts: clocking.bursts,
         pushes: clocking.pushes,

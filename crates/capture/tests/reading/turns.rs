@@ -399,3 +399,65 @@ fn full_segments_that_never_arrive_are_told_from_a_path_that_is_silent() {
     };
     assert_eq!([may_lose(false), may_lose(true)], [true, false]);
 }
+
+/// The last ACK of a burst comes 3 ms after the first one, with which a sample is taken; then nothing for a while.
+#[test]
+fn in_a_pause_nothing_is_outstanding_whenever_the_last_ack_came() {
+    for pause_us in [300_000, 2_000_000, 30_000_000] {
+        let mut talk = Talk::open(At::Server);
+        for burst in 0..3 {
+            let us = 200_000 + burst * pause_us;
+            talk.say(false, us, MSS);
+            talk.ack(true, us + 2 * HALF_US, 60_000);
+            talk.say(false, us + 2 * HALF_US + 100, MSS);
+            talk.ack(true, us + 2 * HALF_US + 3_000, 60_000);
+        }
+        let samples = talk.watched().samples(Side::B, 0);
+        let since = |burst: u64| 200_000 + burst * pause_us + 2 * HALF_US + 20_000;
+        let pauses = [0, 1].map(|burst| (since(burst), 200_000 + (burst + 1) * pause_us));
+        for (from_us, to_us) in pauses {
+            let first_us = samples[0].t_us;
+            let within = |us: u64| us >= first_us && (from_us..to_us).contains(&(us - first_us + 200_000));
+            let inside: Vec<_> = samples.iter().filter(|sample| within(sample.t_us)).collect();
+            assert!(!inside.is_empty());
+            assert!(inside.iter().all(|sample| sample.unacked_bytes == 0 && sample.in_flight_bytes == 0));
+        }
+    }
+}
+
+/// A full buffer lets out as much as each ACK acknowledges; an application writes when it likes, and at times that is just after an ACK.
+#[test]
+fn what_follows_an_ack_is_clocked_as_far_as_that_acknowledged() {
+    let clocked = |written: u32| {
+        let mut talk = Talk::open(At::Server);
+        talk.say(false, 200_000, 4 * MSS);
+        for ack in 1..20 {
+            let us = 200_000 + ack * 2 * HALF_US;
+            talk.ack(true, us, 60_000);
+            talk.say(false, us + 50, written);
+        }
+        let samples = talk.watched().samples(Side::B, 0);
+        let sum = |of: fn(&pipefill_core::record::PacketSample) -> u64| samples.iter().map(of).sum::<u64>();
+        sum(|sample| sample.clocked_bytes) as f64 / sum(|sample| sample.prompt_bytes) as f64
+    };
+    assert!(clocked(4 * MSS) > 0.99, "{}", clocked(4 * MSS));
+    // Each is acknowledged at once.
+    let unclocked = {
+        let mut talk = Talk::open(At::Server);
+        for burst in 0..20 {
+            let us = 200_000 + burst * 2 * HALF_US;
+            for part in 0..10 {
+                talk.say(false, us + 50 + part * 5, 2 * MSS);
+            }
+            for part in 0..10 {
+                let mut ack = Tcp::new(1_001, 5_001 + burst as u32 * 20 * MSS + (part + 1) * 2 * MSS, ACK, 0);
+                ack.window = 60_000;
+                talk.pass(true, us + 2 * HALF_US - 500 + u64::from(part) * 54, ack);
+            }
+        }
+        let samples = talk.watched().samples(Side::B, 0);
+        let sum = |of: fn(&pipefill_core::record::PacketSample) -> u64| samples.iter().map(of).sum::<u64>();
+        sum(|sample| sample.clocked_bytes) as f64 / sum(|sample| sample.prompt_bytes).max(1) as f64
+    };
+    assert!(unclocked < 0.2, "{unclocked}");
+}

@@ -47,6 +47,8 @@ pub struct PacketSpan {
     pub since_change: usize,
     /// Of the new payload, what followed an ACK at once.
     pub prompt_share: f64,
+    /// Of the new payload, what followed an ACK at once and was no more than that acknowledged.
+    pub clocked_share: f64,
     /// Standard deviation over mean of what left in each sample; absent where nothing did.
     pub unevenness: Option<f64>,
     /// By how much the round trip was above the least one at most.
@@ -68,6 +70,10 @@ pub struct ArrivingPackets {
     pub steady: Option<SteadyRate>,
     /// Share of the spans of some round trips in which bursts come further apart than a round trip; absent without such spans.
     pub apart_share: Option<f64>,
+    /// Share of the time in silences after which everything that had come was acknowledged, and the ACK had reached the sender, however late it was sent.
+    pub paused_share: f64,
+    /// Share of the round trips that bring less than half of the one before, with more to follow; of a stream with a segment out of order, of those before it.
+    pub fallen_share: f64,
     /// What holds its congestion window, if that holds it: the kind of its losses, or timers; absent where nothing is missing.
     pub cwnd_cause: Option<Cause>,
 }

@@ -61,6 +61,9 @@ pub struct PacketSample {
     /// Shift of the window that the receiver advertises; absent where windows are not scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rwnd_scale: Option<u8>,
+    /// The window in the receiver's SYN, which is not scaled (RFC 7323, 2.2); absent where that was not captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_window_bytes: Option<u16>,
     /// Smoothed round trip from the capture point to the receiver and back.
     pub srtt_us: Option<u32>,
     /// The least one.
@@ -93,6 +96,9 @@ pub struct PacketSample {
     pub out_of_order_segments: u32,
     /// New payload in the interval that followed an ACK at once.
     pub prompt_bytes: u64,
+    /// Of that, what was no more than the ACK acknowledged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clocked_bytes: u64,
     /// New payload that followed none.
     pub unprompted_bytes: u64,
     /// Times in the interval that new data came after none for at least half of the path's round trip; 0 where that is not known.
@@ -293,6 +299,7 @@ impl PacketSample {
     /// Makes this interval begin where `before` began, which ended with it.
     pub fn extend_back(&mut self, before: &Self) {
         self.prompt_bytes = self.prompt_bytes.saturating_add(before.prompt_bytes);
+        self.clocked_bytes = self.clocked_bytes.saturating_add(before.clocked_bytes);
         self.unprompted_bytes = self.unprompted_bytes.saturating_add(before.unprompted_bytes);
         self.bursts = self.bursts.saturating_add(before.bursts);
         self.pushes = self.pushes.saturating_add(before.pushes);
@@ -325,6 +332,7 @@ impl PacketSample {
     pub const fn without_traffic(self) -> Self {
         Self {
             prompt_bytes: 0,
+            clocked_bytes: 0,
             unprompted_bytes: 0,
             bursts: 0,
             pushes: 0,

@@ -57,7 +57,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
         LimitedBy::Path => path(judged),
-        LimitedBy::Rwnd => windowed(diagnosis, &measured),
+        LimitedBy::Rwnd => windowed(diagnosis, &measured) + owner_of_window(judged),
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
         LimitedBy::Cwnd => cwnd(judged, &measured),
         LimitedBy::Pacing => pacing(judged),
@@ -250,6 +250,15 @@ fn windowed(diagnosis: &Diagnosis, measured: &Measured) -> String {
             format!("{}; up to {} of it were in flight before", allows(bps), bytes(window))
         }
         _ => format!("the advertised window of {} was used up; {measured_text}", bytes(window)),
+    }
+}
+
+/// Where nothing shows it.
+fn owner_of_window(judged: &JudgedFlow) -> &'static str {
+    if judged.is_observed() && judged.diagnosis.cause.is_none() {
+        "; a program that set its receive buffer and the maximum of tcp_rmem look the same here"
+    } else {
+        ""
     }
 }
 

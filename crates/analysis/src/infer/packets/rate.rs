@@ -29,6 +29,47 @@ pub(crate) fn apart_share(samples: &[PacketSample], t: &Thresholds) -> Option<f6
     apart(&spans(samples, t), t)
 }
 
+/// See [`ArrivingPackets::paused_share`](pipefill_core::evidence::ArrivingPackets::paused_share).
+pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
+    let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };
+    let longest_us = u64::from(rtt_us) + t.delayed_ack_us.whole();
+    let Some((first, last)) = samples.first().zip(samples.last()) else { return 0.0 };
+    let (mut paused_us, mut heard_us) = (0, None::<u64>);
+    for sample in samples.iter().skip(1).filter(|sample| sample.new_bytes() > 0) {
+        let silent_us = heard_us.map_or(0, |heard_us| sample.t_us.saturating_sub(heard_us));
+        paused_us += if silent_us > longest_us { silent_us } else { 0 };
+        heard_us = Some(sample.t_us);
+    }
+    paused_us as f64 / last.t_us.saturating_sub(first.t_us).max(1) as f64
+}
+
+/// See [`ArrivingPackets::fallen_share`](pipefill_core::evidence::ArrivingPackets::fallen_share).
+pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
+    let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };
+    let arrived = |sample: &PacketSample| sample.acked_bytes + sample.unacked_bytes;
+    let Some(first) = samples.iter().find(|sample| arrived(sample) > 0) else { return 0.0 };
+    let segment = samples.iter().map(|sample| u64::from(sample.mss_bytes)).max().unwrap_or(0);
+    let in_order =
+        samples.partition_point(|sample| sample.out_of_order_segments == first.out_of_order_segments);
+    let samples = &samples[..in_order];
+    let to_us = samples.last().map_or(0, |last| last.t_us);
+    // A flight that is paced takes most of a round trip.
+    let cut_us = (t.slow_start_paced.value() * f64::from(rtt_us)) as u64;
+    let ends = (0..).map(|round| first.t_us + cut_us + round * u64::from(rtt_us).max(1));
+    let came = ends.take_while(|&end_us| end_us < to_us).map(|end_us| {
+        let behind = samples.partition_point(|sample| sample.t_us < end_us);
+        behind.checked_sub(1).map_or(0, |at| arrived(&samples[at]))
+    });
+    let came: Vec<u64> = came.collect();
+    let flights: Vec<u64> = came.windows(2).map(|two| two[1] - two[0]).collect();
+    let last = flights.iter().rposition(|&flight| flight > 0).unwrap_or(0);
+    let fallen = flights[..last].windows(2).filter(|two| {
+        two[0] >= t.packet_fallen_segments.whole() * segment
+            && (two[1] as f64) < t.packet_fallen.value() * two[0] as f64
+    });
+    fallen.count() as f64 / flights.len().max(1) as f64
+}
+
 fn spans(samples: &[PacketSample], t: &Thresholds) -> Vec<ArrivalSpan> {
     let rtt_us = samples.iter().filter_map(|sample| sample.receiver_rtt_us).min();
     let (mut spans, mut rest) = (Vec::new(), samples);
@@ -170,5 +211,46 @@ mod tests {
         assert_eq!(found(|at, span| span.out_of_order = u32::from(at == 9)), None, "a loss");
         assert_eq!(found(|at, span| span.rate += at as f64 / 200.0), None, "a window that grows");
         assert_eq!(found(|at, span| span.rate += (at % 2) as f64), None, "now more, now less");
+    }
+
+    /// What arrives with a round trip of 200 ms, a sample each 10 ms: `bytes` in each.
+    fn arriving(bytes: impl Fn(u64) -> u64) -> Vec<PacketSample> {
+        let mut acked_bytes = 0;
+        let sample = |at: u64| {
+            acked_bytes += bytes(at);
+            PacketSample {
+                t_us: at * 10_000,
+                acked_bytes,
+                unprompted_bytes: bytes(at),
+                mss_bytes: 1_448,
+                path_rtt_us: Some(200_000),
+                ..PacketSample::default()
+            }
+        };
+        (0..600).map(sample).collect()
+    }
+
+    #[test]
+    fn a_pause_is_longer_than_a_round_trip_and_a_delayed_ack() {
+        let paused = |every: u64| {
+            let samples = arriving(|at| if at.is_multiple_of(every) { 40_000 } else { 0 });
+            paused_share(&samples, &STANDARD)
+        };
+        assert_eq!([paused(1), paused(20), paused(24)], [0.0; 3], "ACKs may have let it out");
+        assert!(paused(25) > 0.9 && paused(90) > 0.9, "{} {}", paused(25), paused(90));
+    }
+
+    #[test]
+    fn a_round_trip_that_brings_less_than_half_of_the_one_before_has_fallen() {
+        let fallen = |flights: &[u64]| {
+            let samples =
+                arriving(|at| if at % 20 == 0 { flights[(at / 20) as usize % flights.len()] } else { 0 });
+            fallen_share(&samples, &STANDARD)
+        };
+        assert!(fallen(&[120_000, 50_000]) > 0.4, "{}", fallen(&[120_000, 50_000]));
+        assert_eq!(fallen(&[120_000, 70_000]), 0.0, "more than half");
+        assert_eq!(fallen(&[20_000, 5_000]), 0.0, "of a few segments");
+        let growing: Vec<u64> = (1..=30).map(|round| round * 20_000).collect();
+        assert_eq!(fallen(&growing), 0.0, "a window");
     }
 }

@@ -51,6 +51,8 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             since_loss: if has_losses(own) { 0 } else { since_loss },
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
             prompt_share: sum(own, |sample| sample.prompt_bytes) / sum(own, PacketSample::new_bytes).max(1.0),
+            clocked_share: sum(own, |sample| sample.clocked_bytes)
+                / sum(own, PacketSample::new_bytes).max(1.0),
             unevenness: new_bytes_unevenness(own),
             rtt_risen: rtt_risen(own),
             standing_share: share(own, |sample| has_queue(sample, t)),

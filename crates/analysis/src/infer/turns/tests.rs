@@ -225,3 +225,21 @@ fn what_is_kept_of_a_receiver_grows_with_the_logarithm_of_its_time() {
     let step = PACKET_SAMPLES_MAX + PACKET_SAMPLES_MAX / 10;
     assert!(eight <= four + step && sixteen <= eight + step, "{four}, {eight}, {sixteen}");
 }
+
+/// Requests of eight commands, answered at once: of round trips that do not divide the interval, one more ends in some intervals than fit into it.
+#[test]
+fn turns_that_do_not_divide_an_interval_are_no_overlapping_ones() {
+    for rtt_us in [30_000, 70_000, 80_000, 90_000, 130_000, 150_000] {
+        let times: Vec<u64> = (0..5_000_000 / rtt_us).map(|turn| 1_000 + turn * (rtt_us + 150)).collect();
+        let socket = Socket {
+            heard_us: times.iter().skip(1).copied().collect(),
+            busy_us: vec![(1_000, 5_000_000)],
+            sent_us: times,
+            rtt_us,
+            payload: 40,
+            ..Socket::default()
+        };
+        let [_, _, turns, ..] = socket.waits(StreamEnd::Sender);
+        assert!(turns > 0.85, "{turns} with {rtt_us} µs");
+    }
+}

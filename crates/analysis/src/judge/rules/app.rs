@@ -5,8 +5,11 @@ use super::super::conditions::{
     is_unasked, is_waiting, paced_share, runs_dry,
 };
 use super::super::rule::{Part, Rule, RuleId};
+use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
 use super::path::grows;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::SteadyRate;
 use pipefill_core::record::Waiting;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
@@ -64,6 +67,7 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         trace.at_least(t.arrival_share, packets.dry_share)
+            && !packets.steady.is_some_and(|rate| is_unasked(evidence, t) && comes_with_acks(&rate, t, trace))
     },
 };
 
@@ -71,14 +75,22 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
 /// and a congestion window still grows once the start is over.
 pub(super) const WINDOW_ARRIVES: Rule = Rule {
     id: RuleId::new("app.window.arrives"),
-    question: "Does the same arrive in each round trip once the start is over, all that was written or unevenly, while this side speaks in each?",
+    question: "Does the same arrive in each round trip once the start is over, or the same rate in bursts apart, all that was written or unevenly, while this side speaks in each?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let Some(packets) = arrivals.packets else { return false };
         let settled = arrivals.whole.settled;
-        arrivals.spoken_in_round_trip.is_some_and(|spoken| trace.at_least(t.app_window_credits, spoken))
-            && settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
+        // Two round trips have now one more of the bursts, now one fewer, where these take a part of a round trip themselves.
+        let comes_in_bursts = |rate: SteadyRate| {
+            trace.at_least(t.arrival_share, rate.share) && trace.at_least(t.arrival_bursts, rate.unevenness)
+        };
+        let is_same = packets.steady.is_some_and(comes_in_bursts)
+            || settled.spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread));
+        is_same
+            && arrivals
+                .spoken_in_round_trip
+                .is_some_and(|spoken| trace.at_least(t.app_window_credits, spoken))
             && !grows(settled.growth, settled.is_disordered, t, trace)
             && (trace.at_least(t.arrival_share, packets.dry_share)
                 || packets.steady.is_some_and(|rate| {
@@ -96,7 +108,21 @@ pub(super) const ARRIVES_UNASKED: Rule = Rule {
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
-        is_unasked(evidence, t) && trace.at_least(t.arrival_share, packets.dry_share)
+        is_unasked(evidence, t)
+            && trace.at_least(t.arrival_share, packets.dry_share)
+            && !packets.steady.is_some_and(|rate| comes_with_acks(&rate, t, trace))
+    },
+};
+
+/// Nothing is outstanding then: what a buffer or a window holds back is let out by the ACK of what came before. A lost segment at the end is sent again later.
+pub(super) const ARRIVES_AFTER_PAUSES: Rule = Rule {
+    id: RuleId::new("app.rate.arrives_after_pauses"),
+    question: "Is most of the time silence that is longer than a round trip and a delayed ACK, with nothing missing, while this side says nothing?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        let disordered = evidence.arrivals.map_or(0.0, |arrivals| arrivals.whole.disordered_share);
+        is_unasked(evidence, t) && disordered <= 0.0 && trace.at_least(t.arrival_share, packets.paused_share)
     },
 };
 
@@ -147,6 +173,13 @@ pub(super) const OFFERS_RATE: Rule = Rule {
     needs: &[Part::Sender, Part::Offer],
     holds: |_, _, _| true,
 };
+
+/// Whether data that arrive in bursts come once in each round trip: ACKs let them out, and no clock of the application's.
+pub(super) fn comes_with_acks(rate: &SteadyRate, t: &Thresholds, trace: &mut Trace) -> bool {
+    trace.at_least(t.arrival_share, rate.share)
+        && trace.at_least(t.arrival_bursts, rate.unevenness)
+        && trace.at_most(t.arrival_clocked, (rate.bursts_in_round_trip - 1.0).abs())
+}
 
 /// Nobody lets it go on: neither requests nor a window of the application.
 pub(super) const UNASKED: Rule = Rule {

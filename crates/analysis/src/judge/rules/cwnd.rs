@@ -1,6 +1,8 @@
 //! When the congestion window holds an interval.
 
-use super::super::conditions::{arrival_pattern, cwnd_used, is_repairing, is_waiting, runs_dry, used_window};
+use super::super::conditions::{
+    arrival_pattern, cwnd_used, is_repairing, is_unasked, is_waiting, runs_dry, used_window,
+};
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
 use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows, has_risen, is_often_marked};
@@ -60,11 +62,20 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
 
 pub(super) const ARRIVALS_GROW: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_grow"),
-    question: "Does what arrives grow from third to third of the time?",
+    question: "Does what arrives grow from third to third of the time, and not fall from one round trip to the next before anything is missing?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
-        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
-        carries_enough(&whole, t, trace) && grows(whole.growth, whole.disordered_share > 0.0, t, trace)
+        let Some(arrivals) = evidence.arrivals else { return false };
+        let whole = arrivals.whole;
+        // Without a loss no window falls; the end of an answer does, and what comes in a round trip that is longer than the least one.
+        let falls = arrivals.packets.is_some_and(|packets| {
+            is_unasked(evidence, t)
+                && !has_risen(whole.risen_often, t, trace)
+                && trace.at_least(t.packet_fallen_often, packets.fallen_share)
+        });
+        carries_enough(&whole, t, trace)
+            && grows(whole.growth, whole.disordered_share > 0.0, t, trace)
+            && !falls
     },
 };
 
@@ -146,5 +157,15 @@ pub(super) const STARTUP: Rule = Rule {
     id: RuleId::new("cwnd.startup"),
     question: "Has each round trip so far brought half as much again as the one before, with nothing missing?",
     needs: &[Part::Arrivals],
-    holds: |evidence, _, _| evidence.arrivals.is_some_and(|arrivals| arrivals.is_slow_start),
+    holds: |evidence, _, _| {
+        evidence.arrivals.is_some_and(|arrivals| arrivals.is_slow_start && !arrivals.is_idle_restart)
+    },
+};
+
+/// A window that was kept would have been let out at once.
+pub(super) const IDLE_RESTART: Rule = Rule {
+    id: RuleId::new("cwnd.idle_restart.arrives"),
+    question: "Does the same come again after an idle time longer than the retransmission timer, from less than an earlier round trip brought?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, _, _| evidence.arrivals.is_some_and(|arrivals| arrivals.is_idle_restart),
 };

@@ -146,6 +146,23 @@ pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
     },
 };
 
+/// What a sender loses more often, or of few segments in a round trip, a queue makes up for too: packets show exactly what arrives.
+pub(super) const ARRIVES_THROUGH_LOSSES: Rule = Rule {
+    id: RuleId::new("path.arrives_through_losses"),
+    question: "Do packets show that the rate is exactly the same although segments are missing, with a queue now and then, and without the end of a write in each span?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(arrivals) = evidence.arrivals else { return false };
+        let (Some(packets), whole) = (arrivals.packets, arrivals.whole) else { return false };
+        whole.disordered_share > 0.0
+            && trace.at_most(t.receiver_unchanged, whole.spread)
+            && whole.segments.is_some_and(|segments| trace.at_least(t.arrival_segments, segments))
+            && is_never_silent(&whole, t, trace)
+            && trace.below(t.arrival_share, packets.dry_share)
+            && has_risen(whole.risen_often, t, trace)
+    },
+};
+
 pub(super) const ARRIVES_STEADILY: Rule = Rule {
     id: RuleId::new("path.arrives_steadily"),
     question: "Is the rate nearly the same, with a queue nearly all the time?",

@@ -88,6 +88,28 @@ pub(super) const KEPT_FULL: Rule = Rule {
     },
 };
 
+/// An application by its own clock sends as much as it writes, whatever an ACK acknowledges, and a congestion window that nothing is lost from grows. Small
+/// writes wait for ACKs too (`tcp_nagle_check()`).
+pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
+    id: RuleId::new("sndbuf.let_out_by_acks"),
+    question: "Do ACKs let out at once as much as they acknowledge, although all that was written is sent, of large writes, with the same amount out all the time and the other side saying nothing?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(span) = evidence.packets.map(|packets| packets.span) else { return false };
+        let heard = evidence.sender.as_ref().and_then(|sender| sender.heard_in_round_trip);
+        heard == Some(0.0)
+            && trace.at_least(t.packet_clocked, span.clocked_share)
+            && trace.at_most(t.packet_flight_same, span.flight_change)
+            && trace.at_least(t.packet_growth, span.round_trips)
+            && span.fill.is_some_and(|fill| trace.at_least(t.packet_window_filled, fill))
+            && span.bytes_of_a_push.is_some_and(|bytes| {
+                trace.at_least(t.packet_write_small, bytes / (span.flight as f64).max(1.0))
+                    && trace.at_least(t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
+            })
+            && trace.below(t.packet_drained_often, span.drained_share)
+    },
+};
+
 /// A buffer is emptied and filled again; a congestion window would have grown.
 pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_in_bursts"),

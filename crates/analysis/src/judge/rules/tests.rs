@@ -552,6 +552,143 @@ fn bursts_further_apart_than_a_round_trip_are_a_buffers_whatever_was_lost() {
     }
 }
 
+/// What arrives at 10 Mbit/s in round trips of 15 segments, while this side says nothing.
+fn rule_of_packets(change: impl Fn(&mut Arrivals, &mut ArrivingPackets)) -> &'static str {
+    let whole = ArrivalsOfAll {
+        rounds: 50,
+        segments: Some(15.0),
+        spread: 0.01,
+        disordered_share: 0.2,
+        idle_share: Some(0.0),
+        risen_often: Some(Risen { times: 1.3, above_us: 5_000.0 }),
+        ..ArrivalsOfAll::default()
+    };
+    let mut arrivals = Arrivals { whole, spoken_in_round_trip: Some(0.0), ..Arrivals::default() };
+    let mut packets = ArrivingPackets::default();
+    change(&mut arrivals, &mut packets);
+    rule_of(Evidence {
+        arrivals: Some(Arrivals { packets: Some(packets), ..arrivals }),
+        ..Evidence::default()
+    })
+}
+
+#[test]
+fn a_rate_that_losses_do_not_change_with_a_queue_now_and_then_is_a_full_paths() {
+    assert_eq!(rule_of_packets(|_, _| ()), "path.arrives_through_losses");
+    type Change<'a> = (&'a dyn Fn(&mut Arrivals, &mut ArrivingPackets), &'a str);
+    let others: [Change<'_>; 5] = [
+        (&|arrivals, _| arrivals.whole.spread = 0.021, "the rate changes"),
+        (&|arrivals, _| arrivals.whole.segments = Some(7.9), "a few writes"),
+        (&|arrivals, _| arrivals.whole.idle_share = Some(0.2), "silence"),
+        (&|arrivals, _| arrivals.whole.risen_often = None, "a pacer's, or a policer's: no queue"),
+        (&|arrivals, _| arrivals.whole.disordered_share = 0.0, "nothing lost"),
+    ];
+    for (change, why) in others {
+        assert_eq!(rule_of_packets(change), "unknown.arrivals", "{why}");
+    }
+}
+
+#[test]
+fn silence_in_which_nothing_is_outstanding_is_the_applications() {
+    let rule = |paused_share, disordered_share, spoken: f64| {
+        rule_of_packets(|arrivals, packets| {
+            (packets.paused_share, packets.apart_share) = (paused_share, Some(1.0));
+            arrivals.spoken_in_round_trip = Some(spoken);
+            arrivals.whole.idle_share = Some(0.9);
+            (arrivals.whole.segments, arrivals.whole.disordered_share) = (Some(25.0), disordered_share);
+        })
+    };
+    assert_eq!(rule(0.6, 0.0, 0.0), "app.rate.arrives_after_pauses");
+    assert_eq!(rule(0.59, 0.0, 0.0), "sndbuf.arrives_apart", "ACKs may have let it out");
+    assert_eq!(rule(0.6, 0.01, 0.0), "sndbuf.arrives_apart", "or a timer");
+    assert_eq!(rule(0.6, 0.0, 0.2), "sndbuf.arrives_apart", "or this side");
+}
+
+#[test]
+fn bursts_as_often_as_round_trips_are_no_clock_of_an_application() {
+    let rule = |bursts_in_round_trip, unevenness| {
+        rule_of_packets(|arrivals, packets| {
+            arrivals.whole.disordered_share = 0.0;
+            packets.dry_share = 0.9;
+            packets.steady = Some(SteadyRate {
+                share: 1.0,
+                unevenness,
+                rtt_risen_most: 1.0,
+                rtt_risen: 1.0,
+                bursts_in_round_trip,
+            });
+        })
+    };
+    assert_eq!([rule(0.96, 1.5), rule(1.04, 0.5)], ["sndbuf.arrives_in_bursts"; 2]);
+    let unasked = "app.rate.arrives_unasked";
+    assert_eq!([rule(0.94, 1.5), rule(1.06, 1.5), rule(1.0, 0.4)], [unasked; 3]);
+}
+
+#[test]
+fn slow_start_that_arrives_again_after_an_idle_time_is_a_restart() {
+    let rule = |is_slow_start, is_idle_restart| {
+        rule_of_packets(|arrivals, _| {
+            (arrivals.is_slow_start, arrivals.is_idle_restart) = (is_slow_start, is_idle_restart);
+        })
+    };
+    assert_eq!([rule(true, false), rule(true, true)], ["cwnd.startup", "cwnd.idle_restart.arrives"]);
+}
+
+/// Each third of the time brings a fifth more.
+#[test]
+fn what_falls_from_one_round_trip_to_the_next_without_a_loss_is_no_growing_window() {
+    let rule = |fallen_share, risen: f64| {
+        rule_of_packets(|arrivals, packets| {
+            packets.fallen_share = fallen_share;
+            let whole = &mut arrivals.whole;
+            (whole.segments, whole.spread, whole.disordered_share) = (Some(40.0), 0.5, 0.0);
+            whole.growth = Growth { each: 1.2, whole: 1.5 };
+            whole.risen_often = Some(Risen { times: risen, above_us: 5_000.0 });
+        })
+    };
+    assert_eq!([rule(0.04, 1.0), rule(0.1, 1.0)], ["cwnd.arrivals_grow", "unknown.arrivals"]);
+    assert_eq!(rule(0.1, 1.2), "cwnd.arrivals_grow", "round trips are longer than the least one");
+}
+
+/// Writes of 16 kB are sent to their ends.
+#[test]
+fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
+    let rule = |change: &dyn Fn(&mut PacketSpan, &mut SenderEvidence)| {
+        let mut span = PacketSpan {
+            segment: 1_448,
+            flight: 19_280,
+            fill: Some(0.9),
+            bytes_of_a_push: Some(16_384.0),
+            tail_share: 1.0,
+            widest_window: 118_000,
+            prompt_share: 0.7,
+            clocked_share: 0.7,
+            round_trips: 6.0,
+            ..PacketSpan::default()
+        };
+        let mut sender = SenderEvidence { heard_in_round_trip: Some(0.0), ..idle() };
+        change(&mut span, &mut sender);
+        rule_of(Evidence {
+            sender: Some(sender),
+            packets: Some(SentPackets { span, flight: 19_280, flight_used: 0.5, ..SentPackets::default() }),
+            ..Evidence::default()
+        })
+    };
+    assert_eq!(rule(&|_, _| ()), "sndbuf.let_out_by_acks");
+    type Change<'a> = (&'a dyn Fn(&mut PacketSpan, &mut SenderEvidence), &'a str);
+    let unasked: [Change<'_>; 4] = [
+        (&|span, _| span.clocked_share = 0.4, "a write is larger than what was acknowledged just before"),
+        (&|span, _| span.flight_change = 0.2, "its amount changes"),
+        (&|span, _| span.bytes_of_a_push = Some(4_000.0), "small writes wait for ACKs"),
+        (&|span, _| span.drained_share = 0.3, "nothing is out at times"),
+    ];
+    for (change, why) in unasked {
+        assert_eq!(rule(change), "app.rate.unasked", "{why}");
+    }
+    let heard = rule(&|_, sender| sender.heard_in_round_trip = Some(0.5));
+    assert_eq!(heard, "app.offers_less", "the other side may have asked");
+}
+
 /// What the receiver's socket shows of a sender that always has more to send than it may: bursts of full segments, evenly in time.
 fn rule_of_pattern(change: impl Fn(&mut Arrivals, &mut ArrivalPattern)) -> &'static str {
     let still = Growth { each: 1.0, whole: 1.0 };
