@@ -345,14 +345,6 @@ pub trait Row: Serialize + for<'de> Deserialize<'de> {
 
     /// As a row of any table.
     fn into_any(self) -> AnyRow;
-
-    /// Of one line of a table.
-    ///
-    /// # Errors
-    /// serde's.
-    fn from_json(line: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(line)
-    }
 }
 
 /// `tcp.jsonl.zst`: one sample of one end of one TCP stream.
@@ -519,7 +511,7 @@ impl CpuSample {
 }
 
 macro_rules! rows {
-    ($($row:ident is $kind:ident of $table:literal with $gaps:expr $(, read by $read:path)?;)*) => {
+    ($($row:ident is $kind:ident of $table:literal with $gaps:expr;)*) => {
         $(impl Row for $row {
             const TABLE: &'static str = $table;
             const GAPS: Gaps = $gaps;
@@ -531,10 +523,6 @@ macro_rules! rows {
             fn into_any(self) -> AnyRow {
                 AnyRow::$kind(self)
             }
-
-            $(fn from_json(line: &str) -> serde_json::Result<Self> {
-                $read(line)
-            })?
         })*
     };
 }
@@ -552,45 +540,6 @@ const TCP_GAPS: Gaps = Gaps {
     ],
     texts: &["ca_state", "raw"],
 };
-
-/// A row of `tcp.jsonl.zst`. By serde's `flatten` it would be read in several times the time: that holds every member in between.
-fn tcp_sample(line: &str) -> serde_json::Result<TcpSample> {
-    let AroundInfo {
-        t_us,
-        stream,
-        end,
-        wmem_queued_bytes,
-        sndbuf_bytes,
-        rmem_alloc_bytes,
-        rcvbuf_bytes,
-        raw,
-    } = serde_json::from_str(line)?;
-    let info = serde_json::from_str(line)?;
-    Ok(TcpSample {
-        t_us,
-        stream,
-        end,
-        info,
-        wmem_queued_bytes,
-        sndbuf_bytes,
-        rmem_alloc_bytes,
-        rcvbuf_bytes,
-        raw,
-    })
-}
-
-/// The members of a [`TcpSample`] beside its `info`.
-#[derive(Deserialize)]
-struct AroundInfo {
-    t_us: u64,
-    stream: u32,
-    end: StreamEnd,
-    wmem_queued_bytes: Option<u64>,
-    sndbuf_bytes: Option<u64>,
-    rmem_alloc_bytes: Option<u64>,
-    rcvbuf_bytes: Option<u64>,
-    raw: Option<String>,
-}
 
 /// Of a connection's packets: what is not known before a first round trip, or where the handshake was not captured.
 const PACKET_GAPS: Gaps = Gaps {
@@ -622,7 +571,7 @@ const DATAGRAM_GAPS: Gaps = Gaps {
 };
 
 rows! {
-    TcpSample is Tcp of "tcp" with TCP_GAPS, read by tcp_sample;
+    TcpSample is Tcp of "tcp" with TCP_GAPS;
     DeliverySample is Delivery of "delivery" with Gaps::NONE;
     UdpSample is Udp of "udp" with Gaps { numbers: &["jitter_ns"], texts: &[] };
     PingSample is Ping of "ping" with Gaps { numbers: &["rtt_ns"], texts: &[] };

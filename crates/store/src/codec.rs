@@ -3,9 +3,7 @@
 //! Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
 //! What is read may come from anybody: no input makes a reader hold more than bounds that are fixed here.
 
-mod bounds;
 mod error;
-mod gaps;
 mod rows;
 
 pub use error::RecordError;
@@ -13,7 +11,8 @@ pub(crate) use rows::Rows;
 
 use crate::field::field;
 use error::{EMPTY_LINES_MAX, MANIFEST_MAX, ROW_MAX, io_error, row_error};
-use pipefill_core::record::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN, Row};
+use pipefill_core::record::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN};
+use pipefill_rows::{Line, refuse_large};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
@@ -26,7 +25,7 @@ const ZSTD_WINDOW_LOG: u32 = 18;
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Writes one table as zstd-compressed line JSON, row by row.
-pub struct TableWriter<R: Row, W: Write> {
+pub struct TableWriter<R: Line, W: Write> {
     encoder: zstd::Encoder<'static, W>,
     /// The last row as text; kept for its memory.
     text: String,
@@ -34,7 +33,7 @@ pub struct TableWriter<R: Row, W: Write> {
     rows: PhantomData<fn(&R)>,
 }
 
-impl<R: Row, W: Write> TableWriter<R, W> {
+impl<R: Line, W: Write> TableWriter<R, W> {
     /// A table without rows.
     ///
     /// # Errors
@@ -53,13 +52,7 @@ impl<R: Row, W: Write> TableWriter<R, W> {
     /// [`RecordError`] with the table and the row's line.
     pub fn push(&mut self, row: &R) -> Result<(), RecordError> {
         self.line += 1;
-        let mut bytes = std::mem::take(&mut self.text).into_bytes();
-        bytes.clear();
-        serde_json::to_writer(&mut bytes, row).map_err(|source| row_error::<R>(self.line, source))?;
-        self.text = String::from_utf8(bytes).map_err(|error| {
-            io_error::<R>(self.line, std::io::Error::new(std::io::ErrorKind::InvalidData, error))
-        })?;
-        gaps::close(R::GAPS, &mut self.text);
+        row.write(&mut self.text).map_err(|source| row_error::<R>(self.line, source))?;
         self.text.push('\n');
         self.encoder.write_all(self.text.as_bytes()).map_err(|source| io_error::<R>(self.line, source))
     }
@@ -82,7 +75,7 @@ impl<R: Row, W: Write> TableWriter<R, W> {
 ///
 /// # Errors
 /// [`RecordError`] with the table and the row's line.
-pub fn encode_table<'a, R: Row + 'a>(
+pub fn encode_table<'a, R: Line + 'a>(
     rows: impl IntoIterator<Item = &'a R>,
     writer: impl Write,
 ) -> Result<(), RecordError> {
@@ -94,7 +87,7 @@ pub fn encode_table<'a, R: Row + 'a>(
 }
 
 /// Reads one table row by row. A few empty lines are skipped; after an error there is nothing more.
-pub struct TableReader<R: Row, D: Read> {
+pub struct TableReader<R: Line, D: Read> {
     lines: BufReader<zstd::Decoder<'static, BufReader<D>>>,
     /// The last row as text; kept for its memory.
     text: String,
@@ -108,7 +101,7 @@ pub struct TableReader<R: Row, D: Read> {
     rows: PhantomData<fn() -> R>,
 }
 
-impl<R: Row, D: Read> TableReader<R, D> {
+impl<R: Line, D: Read> TableReader<R, D> {
     /// The rows that `reader` has.
     ///
     /// # Errors
@@ -144,10 +137,7 @@ impl<R: Row, D: Read> TableReader<R, D> {
             }
             self.text.truncate(self.text.trim_end_matches(['\r', '\n']).len());
             if !self.text.is_empty() {
-                gaps::open(R::GAPS, &mut self.text);
-                refuse_large(self.text.as_bytes()).map_err(|source| row_error::<R>(self.line, source))?;
-                let row = R::from_json(&self.text);
-                let row = row.map_err(|source| row_error::<R>(self.line, source))?;
+                let row = R::read(&mut self.text).map_err(|source| row_error::<R>(self.line, source))?;
                 self.count += 1;
                 if self.listed.is_some_and(|listed| self.count > listed) {
                     self.counted(self.count)?;
@@ -181,7 +171,7 @@ impl<R: Row, D: Read> TableReader<R, D> {
     }
 }
 
-impl<R: Row, D: Read> Iterator for TableReader<R, D> {
+impl<R: Line, D: Read> Iterator for TableReader<R, D> {
     type Item = Result<R, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -198,17 +188,18 @@ impl<R: Row, D: Read> Iterator for TableReader<R, D> {
 ///
 /// # Errors
 /// [`RecordError`] with the table and the line.
-pub fn decode_table<R: Row>(reader: impl Read) -> Result<Vec<R>, RecordError> {
+pub fn decode_table<R: Line>(reader: impl Read) -> Result<Vec<R>, RecordError> {
     TableReader::new(reader)?.collect()
 }
 
 /// Writes a manifest as pretty JSON with a final line break.
 ///
 /// # Errors
-/// [`RecordError::Manifest`] where the writer fails.
+/// [`RecordError::ManifestIo`] where the writer fails.
 pub fn encode_manifest(manifest: &Manifest, mut writer: impl Write) -> Result<(), RecordError> {
-    serde_json::to_writer_pretty(&mut writer, manifest).map_err(no_manifest)?;
-    writer.write_all(b"\n").map_err(RecordError::ManifestIo)
+    let mut text = serde_json::to_vec_pretty(manifest).map_err(no_manifest)?;
+    text.push(b'\n');
+    writer.write_all(&text).map_err(RecordError::ManifestIo)
 }
 
 /// What every version of a manifest has.
@@ -246,11 +237,4 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
 
 fn no_manifest(source: serde_json::Error) -> RecordError {
     RecordError::Manifest { field: String::new(), source }
-}
-
-/// Refuses integers with which nobody could calculate.
-fn refuse_large(text: &[u8]) -> Result<(), serde_json::Error> {
-    bounds::too_large(text).map_or(Ok(()), |key| {
-        Err(serde::de::Error::custom(format!("\"{key}\" is an integer above 2^53, which no run measures")))
-    })
 }

@@ -9,8 +9,9 @@ use crate::{MANIFEST, StoreError, TableReader, decode_manifest, files};
 use pipefill_core::file_name::FileName;
 use pipefill_core::record::{
     AnyRow, AqmSample, CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample,
-    PingSample, Retransmit, Row, TcpSample, UdpSample,
+    PingSample, Retransmit, TcpSample, UdpSample,
 };
+use pipefill_rows::Line;
 use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::os::unix::fs::MetadataExt;
@@ -149,7 +150,7 @@ impl RecordReader {
     ///
     /// # Errors
     /// As [`RecordReader::rows`].
-    pub fn table<R: Row>(&self) -> Result<impl Iterator<Item = Result<R, StoreError>> + use<R>, StoreError> {
+    pub fn table<R: Line>(&self) -> Result<impl Iterator<Item = Result<R, StoreError>> + use<R>, StoreError> {
         let (rows, directory) = (self.open_table::<R>()?, self.directory.clone());
         let all = rows.into_iter().flatten();
         Ok(all.map(move |row| row.map_err(|error| unreadable(&directory, error))))
@@ -179,7 +180,7 @@ impl RecordReader {
         }
     }
 
-    fn add_table<R: Row + 'static>(&self, rows: &mut Rows<'static>) -> Result<(), StoreError> {
+    fn add_table<R: Line + 'static>(&self, rows: &mut Rows<'static>) -> Result<(), StoreError> {
         match self.open_table::<R>()? {
             Some(table) => rows.add(table).map_err(|error| unreadable(&self.directory, error)),
             None => Ok(()),
@@ -187,12 +188,12 @@ impl RecordReader {
     }
 
     /// Opens the table, which compares its hash; where none is known its rows are read.
-    fn look_through<R: Row>(&self, is_listed: bool) -> Result<(), StoreError> {
+    fn look_through<R: Line>(&self, is_listed: bool) -> Result<(), StoreError> {
         self.table::<R>()?.filter(|_| !is_listed).try_for_each(|row| row.map(drop))
     }
 
     /// One table; `None` where nothing of its kind was measured.
-    fn open_table<R: Row>(&self) -> Result<Option<TableReader<R, File>>, StoreError> {
+    fn open_table<R: Line>(&self) -> Result<Option<TableReader<R, File>>, StoreError> {
         let path = self.directory.join(table_name::<R>());
         let listed = match &self.manifest.tables {
             Some(tables) => match tables.iter().find(|table| table.table == R::TABLE) {
@@ -227,7 +228,7 @@ impl RecordReader {
     }
 
     /// Whether a run of such streams has this table, where no manifest lists it (0.1.0).
-    fn needs<R: Row>(&self) -> bool {
+    fn needs<R: Line>(&self) -> bool {
         let mut streams = self.manifest.streams.iter().filter(|stream| stream.received_bytes > 0);
         match R::TABLE {
             "tcp" => streams.any(|stream| stream.tcp.is_some()),

@@ -6,8 +6,9 @@ use crate::checksum::Hashing;
 use crate::{RecordError, TableWriter};
 use pipefill_core::record::{
     AnyRow, AqmSample, CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample,
-    Retransmit, Row, TableSummary, TcpSample, UdpSample,
+    Retransmit, TableSummary, TcpSample, UdpSample,
 };
+use pipefill_rows::Line;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -86,7 +87,7 @@ impl Tables {
 }
 
 /// Name of a table's file.
-pub(super) fn table_name<R: Row>() -> String {
+pub(super) fn table_name<R: Line>() -> String {
     table_file(R::TABLE)
 }
 
@@ -96,12 +97,12 @@ pub(super) fn table_file(table: &str) -> String {
 }
 
 /// One table; its file is made with the first row.
-struct Table<R: Row> {
+struct Table<R: Line> {
     path: PathBuf,
     writer: Option<TableWriter<R, Hashing<BufWriter<File>>>>,
 }
 
-impl<R: Row> Table<R> {
+impl<R: Line> Table<R> {
     fn new(directory: &Path) -> Self {
         Self { path: directory.join(table_name::<R>()), writer: None }
     }
@@ -127,12 +128,12 @@ impl<R: Row> Table<R> {
     }
 }
 
-impl<R: Row> fmt::Debug for Table<R> {
+impl<R: Line> fmt::Debug for Table<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-fn cannot_write<R: Row>(source: io::Error) -> RecordError {
+fn cannot_write<R: Line>(source: io::Error) -> RecordError {
     RecordError::Io { table: R::TABLE, line: 1, source }
 }

@@ -63,6 +63,21 @@ fn tcp_sample(t_us: u64, cwnd_bytes: u64, srtt_us: Option<u32>) -> TcpSample {
 }
 
 #[test]
+fn a_table_holds_no_null_and_its_rows_come_back() {
+    let rows = [tcp_sample(1, 2, None), tcp_sample(1, 2, Some(7))];
+    let mut bytes = Vec::new();
+    encode_table(&rows, &mut bytes).expect("a table");
+    let text = zstd::decode_all(bytes.as_slice()).expect("text");
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert!(!text.contains("null") && text.contains(r#""srtt_us":9007199254740991"#), "{text}");
+    assert_eq!(decode_table::<TcpSample>(bytes.as_slice()).expect("rows"), rows);
+    let with_nulls: String =
+        rows.iter().map(|row| serde_json::to_string(row).expect("JSON") + "\n").collect();
+    assert!(with_nulls.contains(r#""srtt_us":null"#), "as pipefill 0.1.0 wrote it");
+    assert_eq!(decode_table::<TcpSample>(&*compressed(&with_nulls)).expect("rows"), rows);
+}
+
+#[test]
 fn a_manifest_comes_back() {
     let text = manifest_text();
     assert!(text.ends_with("}\n"));

@@ -3,9 +3,10 @@
 
 use pipefill_core::record::{
     AqmSample, CpuSample, DatagramSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit,
-    Row, TcpSample, UdpSample,
+    TcpSample, UdpSample,
 };
 use pipefill_core::tcp_info;
+use pipefill_rows::Line;
 use pipefill_store::{decode_manifest, decode_table, encode_manifest, encode_table};
 
 /// A kernel's `tcp_info`, a manifest, a table of any kind. What was read can be written, and read again.
@@ -33,7 +34,7 @@ pub fn rows(text: &[u8]) -> usize {
     records(&zstd::encode_all(text, 1).expect("there is memory for it"))
 }
 
-fn table<R: Row + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> usize {
+fn table<R: Line + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> usize {
     let Ok(rows) = decode_table::<R>(bytes) else { return 0 };
     let mut again = Vec::new();
     encode_table(&rows, &mut again).expect("rows that were read can be written");

@@ -9,8 +9,18 @@ const UNBOUNDED: [&[u8]; 3] = [b"seed", b"pacing_rate_bps", b"max_pacing_rate_bp
 /// Digits of the shortest integer that can be too large.
 const DIGITS: usize = 16;
 
+/// Refuses integers with which nobody could calculate: a record's rows and its manifest have none.
+///
+/// # Errors
+/// With the key of the first of them. Text that is no JSON may pass.
+pub fn refuse_large(text: &[u8]) -> Result<(), serde_json::Error> {
+    too_large(text).map_or(Ok(()), |key| {
+        Err(serde::de::Error::custom(format!("\"{key}\" is an integer above 2^53, which no run measures")))
+    })
+}
+
 /// The first integer of the JSON `text` that is too large, by its key. Text that is no JSON has none, or any.
-pub(super) fn too_large(text: &[u8]) -> Option<String> {
+fn too_large(text: &[u8]) -> Option<String> {
     if has_long_number(text) { first_too_large(text) } else { None }
 }
 

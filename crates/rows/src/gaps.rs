@@ -73,9 +73,6 @@ fn name(before: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{decode_table, encode_table};
-    use pipefill_core::record::{StreamEnd, TcpSample};
-    use pipefill_core::tcp_info::TcpInfo;
 
     const GAPS: Gaps = Gaps { numbers: &["a", "b"], texts: &["s"] };
 
@@ -93,26 +90,6 @@ mod tests {
         let mut back = written;
         open(GAPS, &mut back);
         assert_eq!(back, row);
-    }
-
-    #[test]
-    fn a_table_holds_no_null_and_its_rows_come_back() {
-        let sample = |srtt_us| TcpSample {
-            sndbuf_bytes: Some(2),
-            ..TcpSample::of_info(1, 0, StreamEnd::Sender, TcpInfo { srtt_us, ..TcpInfo::default() })
-        };
-        let rows = [sample(None), sample(Some(7))];
-        let mut bytes = Vec::new();
-        encode_table(&rows, &mut bytes).expect("a table");
-        let text = zstd::decode_all(bytes.as_slice()).expect("text");
-        let text = String::from_utf8(text).expect("UTF-8");
-        assert!(!text.contains("null") && text.contains(r#""srtt_us":9007199254740991"#), "{text}");
-        assert_eq!(decode_table::<TcpSample>(bytes.as_slice()).expect("rows"), rows);
-        let with_nulls: String =
-            rows.iter().map(|row| serde_json::to_string(row).expect("JSON") + "\n").collect();
-        assert!(with_nulls.contains(r#""srtt_us":null"#), "as pipefill 0.1.0 wrote it");
-        let old = zstd::encode_all(with_nulls.as_bytes(), 0).expect("bytes");
-        assert_eq!(decode_table::<TcpSample>(old.as_slice()).expect("rows"), rows);
     }
 
     #[test]
