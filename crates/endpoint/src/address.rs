@@ -111,12 +111,12 @@ mod tests {
         for (text, told) in [
             ("", "there is no port"),
             ("9466", "there is no port"),
-            ("localhost:9466", "\"localhost\" is no IP address"),
-            ("127.0.0.1:", "\"\" is no port"),
-            ("127.0.0.1:65536", "\"65536\" is no port"),
-            ("127.0.0.1:http", "\"http\" is no port"),
+            ("localhost:9466", "\"localhost\" is not an IP address"),
+            ("127.0.0.1:", "\"\" is not a port"),
+            ("127.0.0.1:65536", "\"65536\" is not a port"),
+            ("127.0.0.1:http", "\"http\" is not a port"),
             ("::1:9466", "an IPv6 address stands in brackets"),
-            ("[::1]", "is no port"),
+            ("[::1]", "is not a port"),
             ("http://127.0.0.1:9466", "brackets"),
         ] {
             let error = text.parse::<ListenAddress>().unwrap_err();

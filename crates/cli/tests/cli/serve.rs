@@ -666,7 +666,7 @@ fn wrong_words_and_servers_that_are_none_are_named() {
         let _closed = stream.read_to_end(&mut rest);
     });
     for (words, told) in [
-        (&["127.0.0.1", "-p", &port][..], "no state of iperf3's protocol"),
+        (&["127.0.0.1", "-p", &port][..], "not a state of iperf3's protocol"),
         (&["127.0.0.1", "-p", "1"], "start a server there"),
         (&["127.0.0.1:70000"], "no host and port"),
         (&["127.0.0.1:5201", "-p", "5202"], "write it once"),

@@ -167,6 +167,6 @@ fn what_is_missing_is_said() {
     refused(&["sweep", "s.toml"], "needs an engine");
     refused(&["sweep", "s.toml", "--engine", "local", "--shards", "2"], "write --out DIR");
     refused(&["sweep", "s.toml", "--engine", "local", "--shards", "9", "--out", "o"], "write --shards 4");
-    refused(&["sweep", "s.toml", "--resume"], "is no directory of a sweep");
+    refused(&["sweep", "s.toml", "--resume"], "is not the directory of a sweep");
     refused(&["sweep", "s.toml", "--resume", "--merge"], "cannot be used with");
 }
