@@ -197,10 +197,7 @@ impl Followed {
     fn sample(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
         let before = self.samples.len();
         let half = connection.half(event.side);
-        // Near the other end what is outstanding is not seen.
-        let was_idle = event.kind == Kind::New
-            && half.unacked_bytes() == u64::from(event.payload)
-            && connection.near() != Some(event.side.other());
+        let was_idle = event.kind == Kind::New && half.unacked_bytes() == u64::from(event.payload);
         let idle = was_idle.then(|| (event.side, half.acked_to().saturating_sub(1)));
         self.fill_the_pause(event.time_ns, idle);
         let clocking = self.clocking;

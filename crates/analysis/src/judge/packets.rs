@@ -34,7 +34,11 @@ pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> R
 
 /// What the packets of a stream show that arrive near the capture point.
 pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingPackets {
-    let is_dry = |span: &PacketSpan| release(span, t, &mut Trace::default()) == Release::Application;
+    // What arrives is acknowledged at once: near the receiver nothing is out in between, whatever the sender has out.
+    let is_dry = |span: &PacketSpan| {
+        let span = PacketSpan { drained_share: 0.0, ..*span };
+        release(&span, t, &mut Trace::default()) == Release::Application
+    };
     let dry = packets.spans.iter().filter(|span| is_dry(&span.figures)).map(|span| span.samples.len());
     ArrivingPackets {
         dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,

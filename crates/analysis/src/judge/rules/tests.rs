@@ -663,6 +663,7 @@ fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
             widest_window: 118_000,
             prompt_share: 0.7,
             clocked_share: 0.7,
+            unevenness: Some(1.5),
             round_trips: 6.0,
             ..PacketSpan::default()
         };
@@ -676,7 +677,8 @@ fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
     };
     assert_eq!(rule(&|_, _| ()), "sndbuf.let_out_by_acks");
     type Change<'a> = (&'a dyn Fn(&mut PacketSpan, &mut SenderEvidence), &'a str);
-    let unasked: [Change<'_>; 4] = [
+    let unasked: [Change<'_>; 5] = [
+        (&|span, _| span.unevenness = Some(0.3), "a clock that a round trip is a multiple of"),
         (&|span, _| span.clocked_share = 0.4, "a write is larger than what was acknowledged just before"),
         (&|span, _| span.flight_change = 0.2, "its amount changes"),
         (&|span, _| span.bytes_of_a_push = Some(4_000.0), "small writes wait for ACKs"),
