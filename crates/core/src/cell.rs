@@ -171,6 +171,7 @@ pub enum Family {
 
 impl Family {
     /// Bytes of a header without options or extensions.
+    #[inline]
     pub const fn header(self) -> u16 {
         match self {
             Self::Ipv4 => 20,
@@ -406,6 +407,7 @@ pub enum LossSpec {
 
 impl LossSpec {
     /// Whether it loses nothing.
+    #[inline]
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
@@ -539,6 +541,7 @@ impl Direction {
 
     /// The way back: that of a flow's ACKs.
     #[must_use]
+    #[inline]
     pub const fn opposite(self) -> Self {
         match self {
             Self::Forward => Self::Reverse,

@@ -10,6 +10,7 @@
 use crate::units::{Ratio, Seed};
 
 /// One step of SplitMix64 (Steele, Lea, Flood, 2014): advances `state`, returns the next value.
+#[inline]
 pub const fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -19,6 +20,7 @@ pub const fn splitmix64(state: &mut u64) -> u64 {
 }
 
 /// FNV-1a, 64 bits: the stable hash of names and identities (ids, streams). Not for untrusted keys of a table.
+#[inline]
 pub const fn fnv1a(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut i = 0;
@@ -31,6 +33,7 @@ pub const fn fnv1a(bytes: &[u8]) -> u64 {
 
 impl Seed {
     /// A seed derived from this one and a name; different names give independent seeds.
+    #[inline]
     pub const fn derive(self, name: &str) -> Self {
         let mut state = self.get() ^ fnv1a(name.as_bytes());
         Self::new(splitmix64(&mut state))
@@ -45,6 +48,7 @@ pub struct Prng {
 
 impl Prng {
     /// The stream called `name` of `seed`, e.g. `"forward/loss"`.
+    #[inline]
     pub const fn stream(seed: Seed, name: &str) -> Self {
         let mut mix = seed.derive(name).get();
         Self {
@@ -58,6 +62,7 @@ impl Prng {
     }
 
     /// The next 64 random bits.
+    #[inline]
     pub const fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -72,6 +77,7 @@ impl Prng {
     }
 
     /// A uniform number in [0, 1) with 53 bits.
+    #[inline]
     pub fn next_unit(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "53 bits fit an f64 exactly")]
         let bits = (self.next_u64() >> 11) as f64;
@@ -79,17 +85,20 @@ impl Prng {
     }
 
     /// True with probability `p`; always consumes exactly one draw.
+    #[inline]
     pub fn chance(&mut self, p: Ratio) -> bool {
         self.next_unit() < p.fraction()
     }
 
     /// A uniform integer in `0..bound` (Lemire's multiply-shift; the bias is below 2^-64 × bound). `bound` > 0.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         let wide = u128::from(self.next_u64()) * u128::from(bound);
         u64::try_from(wide >> 64).unwrap_or(0)
     }
 
     /// A standard normal number (Box–Muller, the cosine branch; always consumes exactly two draws).
+    #[inline]
     pub fn next_normal(&mut self) -> f64 {
         let u = 1.0 - self.next_unit();
         let v = self.next_unit();

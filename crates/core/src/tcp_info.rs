@@ -25,6 +25,7 @@ pub enum CaState {
 
 impl CaState {
     /// From `tcpi_ca_state`; `None` for a number that this code does not know.
+    #[inline]
     pub const fn from_kernel(value: u8) -> Option<Self> {
         match value {
             0 => Some(Self::Open),
@@ -221,18 +222,22 @@ const MINIMUM_LEN: usize = 104;
 struct Raw<'a>(&'a [u8]);
 
 impl Raw<'_> {
+    #[inline]
     fn u16(&self, at: usize) -> Option<u16> {
         Some(u16::from_ne_bytes(self.0.get(at..at + 2)?.try_into().ok()?))
     }
+    #[inline]
     fn u32(&self, at: usize) -> Option<u32> {
         Some(u32::from_ne_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
     }
+    #[inline]
     fn u64(&self, at: usize) -> Option<u64> {
         Some(u64::from_ne_bytes(self.0.get(at..at + 8)?.try_into().ok()?))
     }
 }
 
 /// Decodes the bytes that `getsockopt(TCP_INFO)` returned, in the machine's own byte order. `None` if fewer than 104.
+#[inline]
 pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
     if bytes.len() < MINIMUM_LEN {
         return None;

@@ -17,17 +17,20 @@ pub struct Rate(u64);
 
 impl Rate {
     /// `bps` bits per second.
+    #[inline]
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
     /// Bits per second.
+    #[inline]
     pub const fn bps(self) -> u64 {
         self.0
     }
 
     /// Time to serialise `bytes` at this rate, rounded *up* to the nanosecond: a link never beats its rate.
     /// A zero rate takes for ever (`Duration::MAX`); scenarios refuse it.
+    #[inline]
     pub fn time_to_send(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -37,12 +40,14 @@ impl Rate {
     }
 
     /// Bytes that fit into `time` at this rate, rounded *down*.
+    #[inline]
     pub fn bytes_in(self, time: Duration) -> Bytes {
         let bits = u128::from(self.0).saturating_mul(time.as_nanos()) / u128::from(NANOS_PER_SEC);
         Bytes::new(u64::try_from(bits / 8).unwrap_or(u64::MAX))
     }
 
     /// The bandwidth-delay product, `rate × rtt`, rounded down to bytes.
+    #[inline]
     pub fn bdp(self, rtt: Duration) -> Bytes {
         self.bytes_in(rtt)
     }
@@ -57,11 +62,13 @@ pub struct Bytes(u64);
 
 impl Bytes {
     /// `bytes` bytes.
+    #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
     /// The number of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -84,31 +91,37 @@ impl Time {
     pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` nanoseconds after the run began.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// Nanoseconds since the run began.
+    #[inline]
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
     /// Whole microseconds since the run began, rounded down.
+    #[inline]
     pub const fn micros(self) -> u64 {
         self.0 / 1_000
     }
 
     /// The span from `earlier` to here; zero where `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// This point plus `span`, saturating at [`Time::MAX`].
+    #[inline]
     pub const fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(nanos(span)))
     }
 
     /// This point less `span`, saturating at [`Time::ZERO`].
+    #[inline]
     pub const fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(span)))
     }
@@ -124,6 +137,7 @@ impl Time {
 }
 
 /// Nanoseconds of `span`, saturating; without the 128 bits of [`Duration::as_nanos`].
+#[inline]
 const fn nanos(span: Duration) -> u64 {
     span.as_secs().saturating_mul(NANOS_PER_SEC).saturating_add(span.subsec_nanos() as u64)
 }
@@ -140,21 +154,25 @@ impl Ratio {
     pub const ONE: Self = Self(1.0);
 
     /// A share of one, clamped to 0..=1; `NaN` becomes 0.
+    #[inline]
     pub fn from_fraction(fraction: f64) -> Self {
         if fraction.is_nan() { Self(0.0) } else { Self(fraction.clamp(0.0, 1.0)) }
     }
 
     /// A share in per cent, clamped to 0..=100.
+    #[inline]
     pub fn from_percent(percent: f64) -> Self {
         Self::from_fraction(percent / 100.0)
     }
 
     /// The share of one.
+    #[inline]
     pub const fn fraction(self) -> f64 {
         self.0
     }
 
     /// The share in per cent.
+    #[inline]
     pub fn percent(self) -> f64 {
         self.0 * 100.0
     }
@@ -167,11 +185,13 @@ pub struct Seed(u64);
 
 impl Seed {
     /// The seed `value`.
+    #[inline]
     pub const fn new(value: u64) -> Self {
         Self(value)
     }
 
     /// The seed as a number.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }

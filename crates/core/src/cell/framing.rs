@@ -51,6 +51,7 @@ impl Framing {
     }
 
     /// Whether it is more than an overhead.
+    #[inline]
     pub fn is_more_than_overhead(self) -> bool {
         self.overhead < 0 || self.mpu > 0 || self.cells != Cells::None
     }

@@ -75,6 +75,7 @@ impl RateOverTime {
     }
 
     /// The highest rate at any time.
+    #[inline]
     pub fn highest(&self) -> Rate {
         let rates = self.parts.iter().map(|(_, part)| match part {
             PartRate::Steady(rate) => *rate,
@@ -84,6 +85,7 @@ impl RateOverTime {
     }
 
     /// The rate at `nanos` after the traffic's start, and when it may be another next; `None` = never.
+    #[inline]
     pub fn at(&self, nanos: u64) -> (Rate, Option<u64>) {
         let (part, end) = self.numbered_part_at(nanos);
         match part {
@@ -96,6 +98,7 @@ impl RateOverTime {
     }
 
     /// Nanobits that come in `from..to`, nanoseconds after the traffic's start.
+    #[inline]
     pub fn earned(&self, mut from: u64, to: u64) -> u128 {
         let mut earned = 0_u128;
         while from < to {
@@ -108,6 +111,7 @@ impl RateOverTime {
     }
 
     /// The first instant by which `missing` nanobits have come since `from`; `None` = never.
+    #[inline]
     pub fn earned_by(&self, mut from: u64, mut missing: u128) -> Option<u64> {
         loop {
             let (part, end) = self.numbered_part_at(from);
@@ -131,11 +135,13 @@ impl RateOverTime {
         Rate::from_bps(u64::try_from(mean).unwrap_or(u64::MAX))
     }
 
+    #[inline]
     fn part_at(&self, nanos: u64) -> &PartRate {
         self.numbered_part_at(nanos).0
     }
 
     /// What holds at `nanos`, and when the next part begins.
+    #[inline]
     fn numbered_part_at(&self, nanos: u64) -> (&PartRate, Option<u64>) {
         let next = self.parts.partition_point(|(begin, _)| *begin <= nanos);
         (&self.parts[next.max(1) - 1].1, self.parts.get(next).map(|(begin, _)| *begin))
@@ -143,6 +149,7 @@ impl RateOverTime {
 }
 
 impl PartRate {
+    #[inline]
     fn earned(&self, from: u64, to: u64) -> u128 {
         match self {
             Self::Steady(rate) => u128::from(rate.bps()) * u128::from(to - from),
@@ -150,6 +157,7 @@ impl PartRate {
         }
     }
 
+    #[inline]
     fn earned_by(&self, from: u64, missing: u128) -> Option<u64> {
         match self {
             Self::Steady(rate) if rate.bps() == 0 => None,

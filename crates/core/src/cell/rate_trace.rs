@@ -92,6 +92,7 @@ impl RateTrace {
     }
 
     /// The rate at `nanos` after the traffic's start, and when the next step begins; `None` = never.
+    #[inline]
     pub(super) fn at(&self, nanos: u64) -> (Rate, Option<u64>) {
         let (rounds, within) = self.times().within(nanos);
         let step = self.times().step_at(within);
@@ -105,12 +106,14 @@ impl RateTrace {
     }
 
     /// Nanobits that come in the first `nanos`.
+    #[inline]
     pub(super) fn earned_until(&self, nanos: u64) -> u128 {
         let (rounds, within) = self.times().within(nanos);
         u128::from(rounds) * self.per_round() + self.of_round(within)
     }
 
     /// The first instant by which `wanted` nanobits have come; `None` = never.
+    #[inline]
     pub(super) fn instant_of(&self, wanted: u128) -> Option<u64> {
         let Some(before) = wanted.checked_sub(1) else { return Some(0) };
         let (rounds, rest) = match (self.times().period(), self.per_round()) {
@@ -124,16 +127,19 @@ impl RateTrace {
         u64::try_from(rounds.checked_add(u128::from(self.times().begin(step)))?.checked_add(wait)?).ok()
     }
 
+    #[inline]
     fn times(&self) -> TraceTimes<'_> {
         TraceTimes::new(&self.0.steps.at, self.0.steps.period)
     }
 
+    #[inline]
     fn of_round(&self, within: u64) -> u128 {
         let step = self.times().step_at(within);
         let since = u128::from(within - self.times().begin(step));
         self.0.earned[step] + since * u128::from(self.0.steps.rates[step].bps())
     }
 
+    #[inline]
     fn per_round(&self) -> u128 {
         self.times().period().map_or(0, |period| self.of_round(period))
     }

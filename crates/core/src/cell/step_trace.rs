@@ -49,6 +49,7 @@ impl<V> StepTrace<V> {
 
 impl<V: Copy> StepTrace<V> {
     /// The value at `nanos` after the traffic's start.
+    #[inline]
     pub fn at(&self, nanos: u64) -> V {
         let times = TraceTimes::new(&self.0.at_us, self.0.period_us);
         let (_, within) = times.within(nanos);

@@ -29,6 +29,7 @@ pub(super) struct TraceTimes<'a> {
 
 impl<'a> TraceTimes<'a> {
     /// Of steps that were checked.
+    #[inline]
     pub(super) const fn new(at_us: &'a [u64], period_us: Option<u64>) -> Self {
         Self { at_us, period_us }
     }
@@ -50,26 +51,31 @@ impl<'a> TraceTimes<'a> {
     }
 
     /// When the first step begins again, nanoseconds; `None` = never.
+    #[inline]
     pub(super) fn period(self) -> Option<u64> {
         self.period_us.map(|period| period * NANOS_PER_MICRO)
     }
 
     /// When a step of the first round begins, nanoseconds.
+    #[inline]
     pub(super) fn begin(self, step: usize) -> u64 {
         self.at_us[step] * NANOS_PER_MICRO
     }
 
     /// Until when it lasts, nanoseconds: its period, or the beginning of its last step.
+    #[inline]
     pub(super) fn until(self) -> u64 {
         self.period().unwrap_or_else(|| self.begin(self.at_us.len() - 1))
     }
 
     /// The number of rounds before `nanos`, and the time since the last one began.
+    #[inline]
     pub(super) fn within(self, nanos: u64) -> (u64, u64) {
         self.period().map_or((0, nanos), |period| (nanos / period, nanos % period))
     }
 
     /// The step at `within` a round, nanoseconds.
+    #[inline]
     pub(super) fn step_at(self, within: u64) -> usize {
         self.at_us.partition_point(|at| at * NANOS_PER_MICRO <= within) - 1
     }

@@ -50,6 +50,7 @@ impl Default for Arrivals {
 
 impl Arrivals {
     /// Notes datagram `number`, which took `transit_ns` where that is known; false if it was seen before.
+    #[inline]
     pub fn note(&mut self, number: u64, transit_ns: Option<i64>) -> bool {
         if !self.seen.insert(number) {
             self.counts.duplicates += 1;
@@ -64,6 +65,7 @@ impl Arrivals {
         true
     }
 
+    #[inline]
     fn note_transit(&mut self, transit: i64) {
         self.delays.saturating_record(u64::try_from(transit).unwrap_or(0));
         let (least, most) = self.extremes.unwrap_or((transit, transit));
@@ -76,6 +78,7 @@ impl Arrivals {
     }
 
     /// What was counted so far.
+    #[inline]
     pub fn counts(&self) -> Counts {
         self.counts
     }

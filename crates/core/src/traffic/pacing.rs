@@ -52,11 +52,13 @@ impl Schedule {
     }
 
     /// When the next message is due.
+    #[inline]
     pub fn next_due(&self) -> Time {
         self.due(self.sent)
     }
 
     /// Messages that are due by `now` and not yet sent.
+    #[inline]
     pub fn owed(&self, now: Time) -> u64 {
         if now < self.next_due() {
             return 0;
@@ -75,11 +77,13 @@ impl Schedule {
     }
 
     /// Notes that `count` messages were sent.
+    #[inline]
     pub fn advance(&mut self, count: u64) {
         self.sent = self.sent.saturating_add(count);
     }
 
     /// When message number `index` (from 0) is due.
+    #[inline]
     pub fn due(&self, index: u64) -> Time {
         let nanos = match self.timing {
             Timing::Even { rate } => {
@@ -94,6 +98,7 @@ impl Schedule {
     }
 
     /// Bytes of message number `index` (from 0).
+    #[inline]
     pub fn size(&self, index: u64) -> u64 {
         match self.timing {
             Timing::Bursts { messages, last, .. } if index % messages == messages - 1 => last,
@@ -102,11 +107,13 @@ impl Schedule {
     }
 
     /// Number of messages sent so far.
+    #[inline]
     pub fn sent(&self) -> u64 {
         self.sent
     }
 }
 
+#[inline]
 fn saturated(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
