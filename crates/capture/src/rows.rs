@@ -135,7 +135,8 @@ impl Observer for Sampling {
             followed.fill_the_pause(connection.last_ns(), None);
             (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
             samples.reserve_exact(1);
-            let clocking = [Clocking::default(); 2];
+            let mut clocking = followed.clocking;
+            clocking.iter_mut().for_each(Clocking::begin);
             samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &followed.conversation));
         }
         self.make_room();

@@ -65,7 +65,6 @@ fn lost_kind(
     }
     let has_overflowed = overflows::come_at_once(tracks, losses, thresholds);
     match overflows::find(tracks, losses, base_us, thresholds) {
-        Some(LossKind::Policer) if waits_for_few_segments(tracks, losses, base_us, thresholds) => None,
         Some(kind) => Some(kind),
         None if is_policed(tracks, losses, base_us, thresholds) => Some(LossKind::Policer),
         None if is_a_short_queue(tracks, losses, base_us, thresholds) => Some(LossKind::Queue),
@@ -178,18 +177,6 @@ fn are_of_chance(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: &Thre
             && variation(&rates).is_some_and(|share| share > thresholds.overflow_same_rate.value())
     };
     later >= thresholds.losses_fewest.count() || tracks.iter().zip(losses).any(differ)
-}
-
-/// Whether a few segments wait for something before they are lost: a queue of one or two, or a delayed ACK.
-fn waits_for_few_segments(
-    tracks: &[&Track],
-    losses: &[Vec<LossEvent>],
-    base_us: u64,
-    thresholds: &Thresholds,
-) -> bool {
-    let most_us = base_us + 2 * standing_us(base_us, thresholds);
-    is_of_few_segments(tracks, losses, thresholds)
-        && median(&round_trips(losses)).is_some_and(|rtt_us| rtt_us > most_us as f64)
 }
 
 fn is_of_few_segments(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: &Thresholds) -> bool {

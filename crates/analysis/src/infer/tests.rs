@@ -221,19 +221,6 @@ fn few_losses_where_slow_start_overflowed_something_are_a_queues_where_the_round
     assert_eq!(short_queue(90, 6, |_| 30), Some(LossKind::Chance), "six at any flight");
 }
 
-/// A queue of one packet, a bucket of two: the least that is in flight is lost, and round trips are those of delayed ACKs.
-#[test]
-fn flights_of_a_few_segments_that_wait_for_something_show_no_policer() {
-    let lost = |srtt_us: u32| {
-        losses(|n, info| {
-            info.unacked_bytes = (2 + n * 7919 % 5) * MSS;
-            info.retransmits = (n / 6) as u32;
-            info.srtt_us = Some(srtt_us);
-        })
-    };
-    assert_eq!([lost(BASE_US + 900), lost(BASE_US + 2_100)], [Some(LossKind::Policer), None]);
-}
-
 /// Samples show any flight, since a window that grows is cut more often.
 #[test]
 fn an_equal_number_of_losses_in_an_equal_number_of_segments_is_no_chance() {

@@ -63,6 +63,7 @@ pub static RULES: &[&Rule] = &[
     &sndbuf::BELOW_FAIR_SHARE,
     &path::FULL,
     &path::FULL_THROUGH_LOSSES,
+    &path::FULL_IN_SPITE_OF_LOSSES,
     &cwnd::REPAIRING,
     &rwnd::USED_UP,
     &cwnd::USED_UP,

@@ -4,6 +4,7 @@ mod blindfold;
 mod buckets;
 mod capture;
 mod capture_page;
+mod captured_classes;
 mod catalogue;
 mod causes;
 mod clocks_set;

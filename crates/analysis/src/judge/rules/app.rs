@@ -1,15 +1,15 @@
 //! When the application holds an interval: it offers no more.
 
 use super::super::conditions::{
-    arrival_pattern, datagrams_arrive, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full,
-    is_unasked, is_waiting, paced_share, runs_dry,
+    arrival_pattern, datagrams_arrive, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share,
+    is_path_full, is_unasked, is_waiting, paced_share, runs_dry,
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
 use super::path::grows;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::SteadyRate;
+use pipefill_core::evidence::{Evidence, SteadyRate};
 use pipefill_core::record::Waiting;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
@@ -48,7 +48,7 @@ pub(super) const ON_TIME: Rule = Rule {
 /// Whoever wants more fills at least one of them.
 pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     id: RuleId::new("app.offers_less_in_full_path"),
-    question: "Is the path full while neither a window nor the send buffer of this stream is used up?",
+    question: "Is the path full while neither a window nor the send buffer of this stream is used up, nor does this stream alone keep in flight what fills it?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         // The mean of an interval does not show what was filled in it.
@@ -57,8 +57,16 @@ pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
             && !has_used_cwnd(evidence, t, trace)
             && !has_used_rwnd(evidence, t, trace)
             && !has_used_sndbuf(evidence, t, trace)
+            && !fills_path_alone(evidence, t, trace)
     },
 };
+
+/// Whether the queue is this stream's own: with less of it in flight none would stand.
+fn fills_path_alone(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let Some(packets) = &evidence.packets else { return false };
+    evidence.path.own_share.is_some_and(|share| trace.at_least(t.path_own, share))
+        && !is_below_fair_share(evidence, packets.flight)
+}
 
 pub(super) const ARRIVES_DRY: Rule = Rule {
     id: RuleId::new("app.arrives_dry"),

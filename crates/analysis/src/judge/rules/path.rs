@@ -98,6 +98,20 @@ pub(super) const FULL_THROUGH_LOSSES: Rule = Rule {
     },
 };
 
+/// The same of packets, which name no congestion control: what a loss-based one keeps in flight follows from its losses.
+pub(super) const FULL_IN_SPITE_OF_LOSSES: Rule = Rule {
+    id: RuleId::new("path.full.in_spite_of_losses"),
+    question: "Is much of what is sent lost, and is several times as much in flight as losses leave of a window, while a queue stands most of the time?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let (Some(sender), Some(packets)) = (&evidence.sender, &evidence.packets) else { return false };
+        let (lost, segments) = (sender.resent_share(), packets.flight as f64 / (sender.mss as f64).max(1.0));
+        trace.at_least(t.kept_losses, lost)
+            && trace.at_least(t.kept_flight, segments * lost.sqrt())
+            && trace.at_least(t.kept_queue, packets.span.standing_share)
+    },
+};
+
 pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
     id: RuleId::new("path.arrives_with_queue"),
     question: "Is the rate the same once the start is over, with a queue all the time and nothing out of order?",

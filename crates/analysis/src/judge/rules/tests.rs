@@ -304,6 +304,60 @@ fn a_window_in_whose_front_packets_wait_is_no_application_that_offers_less() {
     assert_eq!(rule(0.4), "app.offers_less_in_full_path");
 }
 
+/// 20 kB in flight are 8 Mbit/s of an empty path of 20 ms.
+#[test]
+fn an_application_whose_window_fills_the_path_by_itself_leaves_it_full() {
+    let rule = |flight, own_share| {
+        let path = PathEvidence {
+            base_rtt_us: 20_000,
+            rate_used: Some(1.0),
+            own_share: Some(own_share),
+            fair_share_bps: Some(8e6),
+            ..PathEvidence::default()
+        };
+        rule_of(Evidence {
+            sender: Some(SenderEvidence { unsent_share: None, ..idle() }),
+            packets: Some(SentPackets { span: drying(), flight, flight_used: 0.5, ..SentPackets::default() }),
+            path,
+            ..Evidence::default()
+        })
+    };
+    assert_eq!([rule(20_000, 0.8), rule(19_999, 0.8)], ["path.full", "app.offers_less_in_full_path"]);
+    assert_eq!(rule(20_000, 0.79), "app.offers_less_in_full_path", "others fill it");
+}
+
+/// An application that writes small pieces, all of which are sent.
+fn drying() -> PacketSpan {
+    PacketSpan {
+        segment: 1448,
+        flight: 20_000,
+        bytes_of_a_push: Some(2_000.0),
+        fill: Some(0.95),
+        ..PacketSpan::default()
+    }
+}
+
+#[test]
+fn a_sender_that_keeps_a_queue_in_spite_of_many_losses_fills_the_path() {
+    let rule = |lost: u32, flight: u64, standing_share| {
+        let sender = SenderEvidence {
+            repair_share: 1.0,
+            acked: 100 * 1448,
+            acked_so_far: 100 * 1448,
+            retransmits: lost,
+            retransmits_so_far: lost,
+            ..idle()
+        };
+        let span = PacketSpan { segment: 1448, standing_share, ..PacketSpan::default() };
+        let packets = Some(SentPackets { span, flight: flight * 1448, ..SentPackets::default() });
+        rule_of(Evidence { sender: Some(sender), packets, ..Evidence::default() })
+    };
+    // A quarter of what is sent.
+    assert_eq!([rule(33, 11, 0.5), rule(33, 9, 0.5)], ["path.full.in_spite_of_losses", "cwnd.repairing"]);
+    assert_eq!(rule(33, 11, 0.4), "cwnd.repairing", "no queue stands");
+    assert_eq!(rule(5, 100, 1.0), "cwnd.repairing", "few are lost");
+}
+
 #[test]
 fn a_bucket_that_was_never_empty_makes_no_path_full() {
     let manifest = three_flows("burst = \"64MiB\"\n");

@@ -1,0 +1,71 @@
+//! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
+//! segments behind a smaller MTU, requests that are lost.
+
+use crate::pcap::told;
+use crate::pipefill::{Folder, names};
+use serde_json::Value;
+use std::fs;
+
+const ENDS: [&str; 2] = ["sender", "receiver"];
+
+/// The largest flow of each capture of the cells of a scenario: the run's name, the end, and the verdict.
+fn judged(scenario: &str) -> Vec<(String, &'static str, Value)> {
+    let folder = Folder::new();
+    fs::write(folder.path("x.toml"), format!("name = \"x\"\n{scenario}")).unwrap();
+    let words = ["run", "x.toml", "--on", "sim", "--capture", "--quiet", "--out", "o"];
+    assert!(folder.pipefill(&words).output().unwrap().status.success());
+    let runs = folder.path("o/runs");
+    let judge = |run: String| {
+        ENDS.map(|end| {
+            let found = told(&folder, &runs.join(&run).join(format!("artifacts/{end}.pcapng")));
+            let flows = found["flows"].as_array().unwrap();
+            let largest = flows.iter().max_by_key(|flow| flow["bytes"].as_u64());
+            (run.clone(), end, largest.unwrap().clone())
+        })
+    };
+    names(&runs).into_iter().flat_map(judge).collect()
+}
+
+fn named(flow: &Value) -> String {
+    let word = |key: &str| flow[key].as_str().unwrap_or("null").to_owned();
+    format!("{}/{}", word("limited_by"), word("cause"))
+}
+
+/// A queue of 4 or 10 packets holds up to an eighth of what is in flight, so that there are one to three losses after slow start.
+#[test]
+fn the_few_losses_of_a_short_queue_are_neither_chance_nor_a_policers() {
+    let found = judged(
+        "[path]\nrtt = [\"50ms\", \"120ms\"]\nrate = \"20mbit\"\nqueue = [\"4p\", \"10p\"]\n[host]\ncongestion_control = [\"reno\", \"cubic\"]\n[[flow]]\nduration = \"8s\"\n",
+    );
+    assert_eq!(found.len(), 16);
+    let right = ["cwnd/queue_loss", "cwnd/growth", "path/full"];
+    for (run, end, flow) in &found {
+        let named = named(flow);
+        assert!(right.contains(&&*named) || named == "cwnd/null", "{run}, near the {end}: {named}");
+    }
+    let named_right = found.iter().filter(|(.., flow)| right.contains(&&*named(flow))).count();
+    assert!(2 * named_right >= found.len(), "{named_right} have a cause");
+}
+
+/// The handshake agrees on 1448 bytes, and a link between the hosts carries less; its router says so.
+#[test]
+fn segments_of_a_path_with_a_smaller_mtu_are_no_small_writes() {
+    let found = judged(
+        "[path]\nrtt = [\"10ms\", \"30ms\"]\nrate = \"20mbit\"\nqueue = \"2bdp\"\ninner_mtu = [1400, 1000]\n[host]\ncongestion_control = [\"reno\", \"cubic\"]\n[[flow]]\nduration = \"4s\"\n",
+    );
+    assert_eq!(found.len(), 16);
+    for (run, end, flow) in &found {
+        assert_eq!(named(flow), "path/full", "{run}, near the {end}");
+    }
+}
+
+/// A turn takes 5 ms, and one of eight waits for a timer of more than 200 ms: five times as long as all turns.
+#[test]
+fn requests_that_are_lost_wait_for_a_timer() {
+    let found = judged(
+        "[path]\nrtt = \"5ms\"\nrate = \"20mbit\"\nloss = \"6%\"\nreverse_loss = \"6%\"\n[[flow]]\napp = { kind = \"requests\", request = \"200B\", response = \"50B\", count = 150 }\n",
+    );
+    // The requests are the larger part, and the scenario's receiver sends them.
+    let near_the_client = found.iter().find(|(_, end, _)| *end == "receiver");
+    assert_eq!(near_the_client.map(|(.., flow)| named(flow)).as_deref(), Some("cwnd/timeout"));
+}
