@@ -2,19 +2,23 @@
 
 use crate::accept::Form;
 use pipefill_core::cell::Direction;
-use pipefill_observe::{GroupFigures, Metrics, OTHER, RTT_BOUNDS_US, Sum, WorstConnection};
+use pipefill_observe::{GroupFigures, Metrics, OTHER, RTT_BOUNDS_US, RttCounts, Sum, WorstConnection};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, prometheus_text, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::CounterWithExemplar;
 use prometheus_client::registry::{Registry, Unit};
-use std::fmt;
+use std::fmt::{self, Write};
 use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::UNIX_EPOCH;
 
 /// Labels of a series, or of an exemplar.
 type Labels<'a> = Vec<(&'static str, &'a str)>;
+
+/// How the lines of the buckets of round trips begin.
+const RTT_BUCKET: &str = "pipefill_rtt_seconds_bucket{";
 
 /// All metrics in one form.
 pub(crate) fn render(metrics: &Arc<Metrics>, form: Form) -> String {
@@ -25,8 +29,35 @@ pub(crate) fn render(metrics: &Arc<Metrics>, form: Form) -> String {
         Form::Text => prometheus_text::encode(&mut out, &registry),
         Form::OpenMetrics => text::encode(&mut out, &registry),
     };
+    let with_exemplars = match form {
+        Form::Text => Ok(()),
+        Form::OpenMetrics => with_rtt_exemplars(&mut out, metrics),
+    };
     // A String takes everything.
-    written.map(|()| out).unwrap_or_default()
+    written.and(with_exemplars).map(|()| out).unwrap_or_default()
+}
+
+/// Adds the longest round trip of each group to the bucket that it is in, as its exemplar: those of histograms nobody but the crate can make.
+/// The buckets are in the order of the groups.
+fn with_rtt_exemplars(out: &mut String, metrics: &Metrics) -> fmt::Result {
+    let buckets = groups(metrics).flat_map(|(_, figures)| {
+        let worst = figures.rtt.worst;
+        let at = worst.map(|worst| RttCounts::place(worst.amount));
+        (0..figures.rtt.counts.len()).map(move |place| worst.filter(|_| at == Some(place)))
+    });
+    let (plain, mut buckets) = (std::mem::take(out), buckets);
+    for line in plain.lines() {
+        out.push_str(line);
+        if line.starts_with(RTT_BUCKET)
+            && let Some(WorstConnection { local, remote, amount, at, .. }) = buckets.next().flatten()
+        {
+            let at = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+            let rtt = seconds(amount);
+            write!(out, " # {{local=\"{local}\",remote=\"{remote}\"}} {rtt:?} {at:?}")?;
+        }
+        out.push('\n');
+    }
+    Ok(())
 }
 
 #[derive(Debug)]
@@ -295,6 +326,32 @@ mod tests {
             let (told, plain) = (render(&metrics(hostile), form), render(&metrics("a"), form));
             assert_eq!(told.lines().count(), plain.lines().count(), "{told}");
             assert!(told.contains("process=\"a\\\"} 1\\n# EOF\\nx{y=\\\"\\\\\""), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_longest_round_trip_of_a_group_is_the_exemplar_of_its_bucket() {
+        let with_worst = |rtt_us: u64| {
+            let mut metrics = metrics("a");
+            let own = Arc::get_mut(&mut metrics).unwrap();
+            own.other.rtt.worst = Some(WorstConnection::new(
+                ([192, 0, 2, 1], 80),
+                ([192, 0, 2, 2], 81),
+                rtt_us,
+                UNIX_EPOCH + std::time::Duration::from_millis(1_500),
+            ));
+            (render(&metrics, Form::Text), render(&metrics, Form::OpenMetrics))
+        };
+        for (rtt_us, le, seconds) in
+            [(50, "0.00005", "5e-5"), (1_500, "0.002", "0.0015"), (9_000_000, "+Inf", "9.0")]
+        {
+            let (text, open) = with_worst(rtt_us);
+            let line = format!(
+                "pipefill_rtt_seconds_bucket{{le=\"{le}\",process=\"other\"}} 0 # {{local=\"192.0.2.1:80\",remote=\"192.0.2.2:81\"}} {seconds} 1.5\n"
+            );
+            assert!(open.contains(&line), "{line}: {open}");
+            assert_eq!(open.matches(" # {").count(), 1, "{open}");
+            assert!(!text.contains(" # {"), "{text}");
         }
     }
 

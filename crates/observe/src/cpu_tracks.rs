@@ -7,8 +7,8 @@ use crate::tracker::micros;
 use pipefill_analysis::findings::connections::ProcessCpuRows;
 use pipefill_core::record::{CpuQuota, CpuSample, ThreadRole};
 use pipefill_lab::process_cpu::{CpuReading, ProcessCpu};
-use std::collections::HashMap;
-use std::collections::VecDeque;
+use std::cell::OnceCell;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// Processes that are read.
@@ -30,6 +30,8 @@ pub(crate) struct CpuTracks {
 struct CpuTrack {
     source: ProcessCpu,
     readings: VecDeque<(Instant, CpuReading)>,
+    /// [`CpuTrack::busiest`] of these readings, once somebody has asked.
+    busiest: OnceCell<Option<u32>>,
 }
 
 /// What was read of one process: of its threads the busiest one.
@@ -55,19 +57,30 @@ impl CpuTracks {
         }
     }
 
-    /// What was read of `pid`; `None` where nothing was.
+    /// What was read of `pid`, to be kept; `None` where nothing was.
     pub(crate) fn of(&self, pid: u32) -> Option<CpuOfProcess> {
-        let track = self.processes.get(&pid).filter(|track| !track.readings.is_empty())?;
-        let busiest = track.busiest();
-        let samples =
-            track.readings.iter().filter_map(|(at, reading)| Some((*at, sample(reading, busiest?)?)));
-        Some(CpuOfProcess { quota: track.source.quota().cloned(), samples: samples.collect() })
+        let track = self.track(pid)?;
+        Some(CpuOfProcess { quota: track.source.quota().cloned(), samples: track.samples_from(0).collect() })
+    }
+
+    /// What was read of `pid` in a watch that `began` then, from `from_us` of it on.
+    pub(crate) fn rows(&self, pid: u32, began: Instant, from_us: u64) -> Option<ProcessCpuRows> {
+        let track = self.track(pid)?;
+        let from = began + Duration::from_micros(from_us);
+        let rows = track.samples_from(track.readings.partition_point(|(at, _)| *at < from));
+        let rows =
+            rows.map(|(at, row)| CpuSample { t_us: micros(at.saturating_duration_since(began)), ..row });
+        Some(ProcessCpuRows { quota: track.source.quota().cloned(), samples: rows.collect() })
+    }
+
+    fn track(&self, pid: u32) -> Option<&CpuTrack> {
+        self.processes.get(&pid).filter(|track| !track.readings.is_empty())
     }
 }
 
 impl CpuTrack {
     const fn of(source: ProcessCpu) -> Self {
-        Self { source, readings: VecDeque::new() }
+        Self { source, readings: VecDeque::new(), busiest: OnceCell::new() }
     }
 
     fn is_due(&self, now: Instant) -> bool {
@@ -78,10 +91,18 @@ impl CpuTrack {
     }
 
     fn read(&mut self, now: Instant) {
+        self.busiest = OnceCell::new();
         self.readings.extend(self.source.read().map(|reading| (now, reading)));
         if self.readings.len() > READINGS_MAX {
             self.readings.pop_front();
         }
+    }
+
+    /// The busiest thread's part of the readings, from number `from` on.
+    fn samples_from(&self, from: usize) -> impl Iterator<Item = (Instant, CpuSample)> {
+        let busiest = *self.busiest.get_or_init(|| self.busiest());
+        let readings = self.readings.range(from..);
+        readings.filter_map(move |(at, reading)| Some((*at, sample(reading, busiest?)?)))
     }
 
     /// The thread that computed and waited for a CPU most while it was read.

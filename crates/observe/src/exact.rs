@@ -59,16 +59,33 @@ impl ExactStates {
         });
     }
 
-    /// Hands the connections their times in each state so far, and says where an event was lost since the last call.
-    pub(crate) fn take_state_times(&mut self, tracker: &mut Tracker) {
+    /// Notes where an event was lost since the last call.
+    pub(crate) fn note_lost(&mut self, tracker: &mut Tracker) {
         let lost = self.trace.lost().unwrap_or(0);
-        let is_whole = lost == self.lost;
-        self.lost = lost;
+        if std::mem::replace(&mut self.lost, lost) == lost {
+            return;
+        }
+        // Whose it was, nobody knows.
         for &cookie in &self.watched {
-            let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) else { continue };
+            if let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) {
+                exact.lost += 1;
+            }
+        }
+    }
+
+    /// Hands all connections their times in each state so far.
+    pub(crate) fn take_all_state_times(&self, tracker: &mut Tracker) {
+        for &cookie in &self.watched {
+            if let Some(one) = tracker.get_mut(cookie) {
+                self.take_state_times(cookie, one);
+            }
+        }
+    }
+
+    /// Hands a connection its times in each state so far: a question to the kernel.
+    pub(crate) fn take_state_times(&self, cookie: u64, one: &mut Tracked) {
+        if let Some(exact) = &mut one.exact {
             exact.ca_state_us = self.trace.state_times(cookie).or(exact.ca_state_us);
-            // Whose it was that is lost, nobody knows.
-            exact.lost += u64::from(!is_whole);
         }
     }
 

@@ -30,18 +30,30 @@ pub struct HeldBy {
     pub cause: Option<Cause>,
 }
 
-/// A connection that added most to a sum.
+/// A connection that added most to a sum, or whose round trip was the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorstConnection {
     /// Address and port of this host.
     pub local: SocketAddr,
     /// Address and port of the peer.
     pub remote: SocketAddr,
-    /// What it added at once.
+    /// What it added at once; its round trip, microseconds.
     pub amount: u64,
     /// When.
     pub at: SystemTime,
     at_us: u64,
+}
+
+impl WorstConnection {
+    /// Of a connection between `local` and `remote`, at `at`.
+    pub fn new(
+        local: impl Into<SocketAddr>,
+        remote: impl Into<SocketAddr>,
+        amount: u64,
+        at: SystemTime,
+    ) -> Self {
+        Self { local: local.into(), remote: remote.into(), amount, at, at_us: 0 }
+    }
 }
 
 /// A sum, and who added most to it lately.
@@ -60,6 +72,8 @@ pub struct RttCounts {
     pub counts: [u64; RTT_BOUNDS_US.len() + 1],
     /// Of all, microseconds.
     pub sum_us: u64,
+    /// The connection with the longest one lately.
+    pub worst: Option<WorstConnection>,
 }
 
 /// What a group of connections did.
@@ -96,21 +110,33 @@ pub(crate) struct Addition {
 impl Sum {
     pub(crate) fn add(&mut self, amount: u64, of: &Addition) {
         self.total += amount;
-        let is_worst = self
-            .worst
-            .is_none_or(|worst| amount >= worst.amount || of.at_us.saturating_sub(worst.at_us) > WORST_OF_US);
-        if amount > 0 && is_worst {
-            let Addition { local, remote, at, at_us } = *of;
-            self.worst = Some(WorstConnection { local, remote, amount, at, at_us });
+        if amount > 0 {
+            of.replace_worst(&mut self.worst, amount);
         }
     }
 }
 
 impl RttCounts {
-    pub(crate) fn add(&mut self, rtt_us: u64) {
-        let at = RTT_BOUNDS_US.partition_point(|&bound| bound < rtt_us);
-        self.counts[at] += 1;
+    pub(crate) fn add(&mut self, rtt_us: u64, of: &Addition) {
+        self.counts[Self::place(rtt_us)] += 1;
         self.sum_us += rtt_us;
+        of.replace_worst(&mut self.worst, rtt_us);
+    }
+
+    /// Where in `counts` a round trip is counted.
+    pub fn place(rtt_us: u64) -> usize {
+        RTT_BOUNDS_US.partition_point(|&bound| bound < rtt_us)
+    }
+}
+
+impl Addition {
+    /// Takes the place of `worst` where `amount` is no less, or where that was too long ago.
+    fn replace_worst(&self, worst: &mut Option<WorstConnection>, amount: u64) {
+        let Self { local, remote, at, at_us } = *self;
+        if worst.is_none_or(|worst| amount >= worst.amount || at_us.saturating_sub(worst.at_us) > WORST_OF_US)
+        {
+            *worst = Some(WorstConnection { local, remote, amount, at, at_us });
+        }
     }
 }
 
@@ -118,50 +144,122 @@ impl RttCounts {
 #[derive(Debug)]
 pub(crate) struct Groups {
     most: usize,
-    groups: BTreeMap<Vec<String>, Group>,
+    /// Where the group with these labels is in `groups`.
+    slots: BTreeMap<Vec<String>, usize>,
+    groups: Vec<Group>,
     other: GroupFigures,
+    /// Groups that there ever were.
+    created: u64,
+    /// No group gives up its place before or at this time.
+    full_until_us: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Group {
     figures: GroupFigures,
     used_us: u64,
+    /// How many there had ever been when this one came.
+    number: u64,
+}
+
+/// The group of a connection, which saves making its labels at each look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupPlace {
+    /// None for the group of all others.
+    slot: Option<usize>,
+    /// [`Group::number`]; of the group of all others, how many groups there had ever been.
+    number: u64,
+}
+
+/// The group that a connection was counted in last, and its process then: with another one it may be in another group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MeteredGroup {
+    pub(crate) place: GroupPlace,
+    pub(crate) pid: Option<u32>,
+}
+
+impl GroupPlace {
+    pub(crate) const fn is_other(self) -> bool {
+        self.slot.is_none()
+    }
 }
 
 impl Groups {
     /// At most `most` of them, and one for all others.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, groups: BTreeMap::new(), other: GroupFigures::default() }
+        Self {
+            most,
+            slots: BTreeMap::new(),
+            groups: Vec::new(),
+            other: GroupFigures::default(),
+            created: 0,
+            full_until_us: 0,
+        }
     }
 
-    /// The figures of the group with these labels at `now_us`, and whether they are those of all others.
-    pub(crate) fn of(&mut self, labels: Vec<String>, now_us: u64) -> (&mut GroupFigures, bool) {
+    /// The group with these labels at `now_us`; that of all others where there is no room for one more.
+    pub(crate) fn place(&mut self, labels: Vec<String>, now_us: u64) -> GroupPlace {
+        let of_all_others = GroupPlace { slot: None, number: self.created };
         // A process may be called so too.
         if labels.iter().all(|label| label == OTHER) {
-            return (&mut self.other, true);
+            return of_all_others;
         }
-        if !self.groups.contains_key(&labels) && self.groups.len() >= self.most {
-            let oldest = self.groups.iter().min_by_key(|(_, group)| group.used_us);
-            let unused = oldest.filter(|(_, group)| now_us.saturating_sub(group.used_us) > KEPT_US);
-            match unused.map(|(labels, _)| labels.clone()) {
-                Some(unused) => self.groups.remove(&unused),
-                None => return (&mut self.other, true),
-            };
+        if let Some(&slot) = self.slots.get(&labels) {
+            return GroupPlace { slot: Some(slot), number: self.groups[slot].number };
         }
-        let group = self.groups.entry(labels).or_default();
+        let Some(slot) = self.free_slot(now_us) else { return of_all_others };
+        self.created += 1;
+        let group = Group { figures: GroupFigures::default(), used_us: now_us, number: self.created };
+        match self.groups.get_mut(slot) {
+            Some(unused) => {
+                self.slots.retain(|_, taken| *taken != slot);
+                *unused = group;
+            }
+            None => self.groups.push(group),
+        }
+        self.slots.insert(labels, slot);
+        GroupPlace { slot: Some(slot), number: self.created }
+    }
+
+    /// Where a new group goes: behind all others, or in place of one that was not used for long.
+    fn free_slot(&mut self, now_us: u64) -> Option<usize> {
+        if self.groups.len() < self.most {
+            return Some(self.groups.len());
+        }
+        if now_us <= self.full_until_us {
+            return None;
+        }
+        let (slot, oldest) = self.groups.iter().enumerate().min_by_key(|(_, group)| group.used_us)?;
+        self.full_until_us = oldest.used_us.saturating_add(KEPT_US);
+        (now_us > self.full_until_us).then_some(slot)
+    }
+
+    /// Whether `place` is still where its connection belongs at `now_us`.
+    pub(crate) fn is_current(&self, place: GroupPlace, now_us: u64) -> bool {
+        match place.slot {
+            Some(slot) => self.groups[slot].number == place.number,
+            None => self.created == place.number && now_us <= self.full_until_us,
+        }
+    }
+
+    /// The figures of a group that [`Self::place`] has named, or that is current, at `now_us`.
+    pub(crate) fn at(&mut self, place: GroupPlace, now_us: u64) -> &mut GroupFigures {
+        let Some(slot) = place.slot else { return &mut self.other };
+        let group = &mut self.groups[slot];
         group.used_us = now_us;
-        (&mut group.figures, false)
+        &mut group.figures
     }
 
     /// No connection is busy, until it is counted again.
     pub(crate) fn clear_busy(&mut self) {
         self.other.busy = 0;
-        self.groups.values_mut().for_each(|group| group.figures.busy = 0);
+        self.groups.iter_mut().for_each(|group| group.figures.busy = 0);
     }
 
     /// Each group's labels and figures.
     pub(crate) fn all(&self) -> Vec<(Vec<String>, GroupFigures)> {
-        self.groups.iter().map(|(labels, group)| (labels.clone(), group.figures.clone())).collect()
+        let figures = |slot: usize| self.groups[slot].figures.clone();
+        self.slots.iter().map(|(labels, &slot)| (labels.clone(), figures(slot))).collect()
     }
 
     /// The figures of what has no group of its own.
@@ -199,22 +297,36 @@ mod tests {
         let mut counts = RttCounts::default();
         for (rtt_us, at) in [(0, 0), (50, 0), (51, 1), (2_000_000, 14), (2_000_001, 15), (9_000_000, 15)] {
             let before = counts.counts[at];
-            counts.add(rtt_us);
+            counts.add(rtt_us, &addition(at as u16, 0));
             assert_eq!(counts.counts[at], before + 1, "{rtt_us}");
         }
         assert_eq!((counts.counts.iter().sum::<u64>(), counts.sum_us), (6, 13_000_102));
+        counts.add(7, &addition(1, WORST_OF_US));
+        let worst = |counts: &RttCounts| counts.worst.map(|worst| (worst.remote.port(), worst.amount));
+        assert_eq!(worst(&counts), Some((15, 9_000_000)));
+        counts.add(8, &addition(2, WORST_OF_US + 1));
+        assert_eq!(worst(&counts), Some((2, 8)), "the other one was a minute ago");
     }
 
     #[test]
     fn a_group_that_was_not_used_for_long_makes_room_and_one_that_was_does_not() {
         let mut groups = Groups::new(1);
         let label = |name: &str| vec![name.to_owned()];
-        groups.of(label("a"), 0).0.sent_bytes = 1;
-        assert!(groups.of(label("b"), KEPT_US).1);
-        groups.of(label("b"), KEPT_US).0.sent_bytes += 2;
-        assert!(!groups.of(label("c"), KEPT_US + 1).1, "a was not used since 0");
+        let a = groups.place(label("a"), 0);
+        groups.at(a, 0).sent_bytes = 1;
+        let b = groups.place(label("b"), KEPT_US);
+        groups.at(b, KEPT_US).sent_bytes += 2;
+        assert!(!a.is_other() && b.is_other());
+        assert!(groups.is_current(a, KEPT_US) && groups.is_current(b, KEPT_US));
+        assert!(!groups.is_current(b, KEPT_US + 1), "there may be room for it");
+        assert!(!groups.place(label("c"), KEPT_US + 1).is_other(), "a was not used since 0");
+        assert!(!groups.is_current(a, KEPT_US + 1), "its place is another one's");
         assert_eq!(groups.all().into_iter().map(|(labels, _)| labels).collect::<Vec<_>>(), [label("c")]);
         assert_eq!(groups.other().sent_bytes, 2);
+        let used = groups.place(label("c"), KEPT_US + 2);
+        groups.at(used, KEPT_US + 2);
+        assert!(groups.place(label("d"), 2 * KEPT_US + 2).is_other(), "c was used since");
+        assert!(!groups.place(label("d"), 2 * KEPT_US + 3).is_other());
     }
 
     proptest! {
@@ -226,7 +338,8 @@ mod tests {
         ) {
             let mut groups = Groups::new(most);
             for (at, (name, bytes)) in additions.iter().enumerate() {
-                groups.of(vec![name.to_string()], at as u64).0.received_bytes += bytes;
+                let place = groups.place(vec![name.to_string()], at as u64);
+                groups.at(place, at as u64).received_bytes += bytes;
             }
             let all = groups.all();
             prop_assert!(all.len() <= most);

@@ -1,7 +1,7 @@
 //! What connections add to the figures of their groups from look to look, and what was found of them last.
 
 use crate::group_by::{Cgroups, GroupBy};
-use crate::groups::{Addition, GroupFigures, Groups, HeldBy};
+use crate::groups::{Addition, GroupFigures, Groups, HeldBy, MeteredGroup};
 use crate::tracker::{Metered, Tracked};
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
@@ -114,18 +114,22 @@ impl Meter {
             .metered
             .or_else(|| self.missing_before.remove(&cookie))
             .unwrap_or(Metered { until_us: first.t_us, ..if is_first { now } else { Metered::default() } });
-        let mut metered = Metered { until_us: before.until_us, is_folded: before.is_folded, ..now };
+        let Metered { until_us, is_folded, group, .. } = before;
+        let mut metered = Metered { until_us, is_folded, group, ..now };
         let sent = now.bytes_acked.saturating_sub(before.bytes_acked);
         let received = now.bytes_received.saturating_sub(before.bytes_received);
         let retransmits = now.retransmits.saturating_sub(before.retransmits);
         if sent > 0 || received > 0 || retransmits > 0 {
             let addition = self.addition(tracked.local, tracked.remote);
-            let (figures, is_other) = self.figures(process, tracked.remote);
+            let group = self.group(group, process, tracked.remote);
+            let is_other = group.place.is_other();
+            let figures = self.groups.at(group.place, self.at_us);
             figures.sent_bytes += sent;
             figures.received_bytes += received;
             figures.retransmits.add(retransmits.into(), &addition);
             self.folded_connections += u64::from(is_other && !metered.is_folded);
             metered.is_folded |= is_other;
+            metered.group = Some(group);
         }
         if !tracked.is_busy && tracked.countable_until_us() <= metered.until_us {
             // Idle: this time is nobody's.
@@ -135,11 +139,16 @@ impl Meter {
     }
 
     /// Counts a connection that is busy now.
-    pub(crate) fn count_busy(&mut self, tracked: &Tracked, process: Option<&Process>) {
+    pub(crate) fn count_busy(&mut self, tracked: &mut Tracked, process: Option<&Process>) {
         let rtt_us = tracked.samples.back().and_then(|last| last.info.srtt_us);
-        let figures = self.figures(process, tracked.remote).0;
+        let group = self.group_of(tracked, process);
+        if let Some(metered) = &mut tracked.metered {
+            metered.group = Some(group);
+        }
+        let addition = self.addition(tracked.local, tracked.remote);
+        let figures = self.groups.at(group.place, self.at_us);
         figures.busy += 1;
-        rtt_us.into_iter().for_each(|rtt_us| figures.rtt.add(rtt_us.into()));
+        rtt_us.into_iter().for_each(|rtt_us| figures.rtt.add(rtt_us.into(), &addition));
     }
 
     /// Keeps what was counted of a connection that this look did not show; all of its time will be.
@@ -192,7 +201,8 @@ impl Meter {
         held_us: impl IntoIterator<Item = (HeldBy, u64)>,
     ) {
         let addition = self.addition(tracked.local, tracked.remote);
-        let figures = self.figures(process, tracked.remote).0;
+        let group = self.group_of(tracked, process);
+        let figures = self.groups.at(group.place, self.at_us);
         for (held_by, us) in held_us.into_iter().filter(|(_, us)| *us > 0) {
             figures.held_us.entry(held_by).or_default().add(us, &addition);
         }
@@ -200,19 +210,36 @@ impl Meter {
 
     /// Counts datagrams that a UDP socket dropped.
     pub(crate) fn count_udp_drops(&mut self, process: Option<&Process>, remote: SocketAddr, drops: u64) {
-        self.figures(process, remote).0.udp_drops += drops;
+        let group = self.group(None, process, remote);
+        self.groups.at(group.place, self.at_us).udp_drops += drops;
     }
 
     fn addition(&self, local: SocketAddr, remote: SocketAddr) -> Addition {
         Addition { local, remote, at: self.at, at_us: self.at_us }
     }
 
-    /// Those of the group of a connection, and whether it has none of its own.
-    fn figures(&mut self, process: Option<&Process>, remote: SocketAddr) -> (&mut GroupFigures, bool) {
+    fn group_of(&mut self, tracked: &Tracked, process: Option<&Process>) -> MeteredGroup {
+        let known = tracked.metered.and_then(|metered| metered.group);
+        self.group(known, process, tracked.remote)
+    }
+
+    /// The group of a connection, which was in `known` before.
+    fn group(
+        &mut self,
+        known: Option<MeteredGroup>,
+        process: Option<&Process>,
+        remote: SocketAddr,
+    ) -> MeteredGroup {
+        let pid = process.map(|process| process.pid);
+        let is_current =
+            |group: &MeteredGroup| group.pid == pid && self.groups.is_current(group.place, self.at_us);
+        if let Some(known) = known.filter(is_current) {
+            return known;
+        }
         // A UDP socket without a peer.
         let remote = (remote.port() != 0).then_some(remote.ip());
         let labels = self.by.labels(process, remote, &mut self.cgroups);
-        self.groups.of(labels, self.at_us)
+        MeteredGroup { place: self.groups.place(labels, self.at_us), pid }
     }
 
     /// What was counted so far; `looks` has no connections, `followed` are there.

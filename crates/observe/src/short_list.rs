@@ -62,6 +62,11 @@ impl ShortList {
         if tracker.count() < WORTH_IT || filter.states & !CONNECTED != 0 {
             return Ok(None);
         }
+        // They alone are too many questions, whatever the list names beside them.
+        if tracker.asked_for_count() * QUESTION > tracker.count() {
+            self.had_closed = true;
+            return Ok(None);
+        }
         let t_us = micros(began.elapsed());
         let Some(pass) = self.pass(filter, tracker, t_us) else { return Ok(None) };
         if pass.questions.len() * QUESTION > pass.sockets {

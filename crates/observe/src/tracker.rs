@@ -3,11 +3,13 @@
 //! What is held is bounded: connections beyond [`CONNECTIONS_MAX`] are counted and not followed, and a connection keeps [`SAMPLES_MAX`]
 //! samples at most. The same is held of those that closed.
 
+use crate::groups::MeteredGroup;
 use pipefill_analysis::findings::connections::Exact;
 use pipefill_core::record::{Observed, Process, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{self, TcpInfo};
 use pipefill_lab::sock_diag::Seen;
 use pipefill_lab::socket_list::Brief;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -72,6 +74,8 @@ pub(crate) struct Metered {
     pub(crate) until_us: u64,
     /// Whether it was counted as one without a group of its own.
     pub(crate) is_folded: bool,
+    /// Its group.
+    pub(crate) group: Option<MeteredGroup>,
 }
 
 impl Metered {
@@ -101,9 +105,13 @@ pub(crate) struct Gone {
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
     connections: HashMap<u64, Tracked>,
+    /// Cookies of those over loopback by their local and remote address: each has its other end here too.
+    on_loopback: HashMap<(SocketAddr, SocketAddr), u64>,
     look: u64,
     /// Connections that keep more than one sample.
     lively: usize,
+    /// Connections that each look asks for, as of the end of the last look at all.
+    asked_for: usize,
     /// Cookies of those that are busy, as of the end of the last look at all.
     busy: Vec<u64>,
     /// The last look in which all were there, although they were not told one by one.
@@ -153,6 +161,9 @@ impl Tracker {
                 metered: None,
             };
             self.appeared += 1;
+            if one.is_on_loopback() {
+                self.on_loopback.insert((one.local, one.remote), seen.cookie);
+            }
             self.connections.insert(seen.cookie, one);
         }
     }
@@ -175,6 +186,11 @@ impl Tracker {
     /// Those that are asked for in every look, whatever the short list tells: something happened on them lately, or nobody has accepted them.
     pub(crate) fn asked_for(&self) -> impl Iterator<Item = (u64, &Tracked)> {
         self.connections().filter(|(_, known)| known.is_asked_for())
+    }
+
+    /// How many of them there were at the end of the last look at all.
+    pub(crate) const fn asked_for_count(&self) -> usize {
+        self.asked_for
     }
 
     /// Every connection was there at `t_us`, in this look.
@@ -200,6 +216,7 @@ impl Tracker {
     /// Forgets connections, which are neither closed nor gone.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&Tracked) -> bool) {
         self.connections.retain(|_, one| is_kept(one));
+        self.on_loopback.retain(|_, cookie| self.connections.contains_key(cookie));
     }
 
     /// The look has ended: what was not seen is gone. Its connections go to `closed` first.
@@ -210,12 +227,19 @@ impl Tracker {
             one.confirm(confirmed);
             self.gone.closed += u64::from(one.looks >= 2);
             self.gone.too_short += u64::from(one.looks < 2);
+            // Another connection may have its ports by now.
+            if let Entry::Occupied(entry) = self.on_loopback.entry((one.local, one.remote))
+                && *entry.get() == cookie
+            {
+                entry.remove();
+            }
             closed(cookie, one);
         }
         self.busy.clear();
-        self.lively = 0;
+        (self.lively, self.asked_for) = (0, 0);
         for (&cookie, one) in &self.connections {
             self.lively += usize::from(one.samples.len() >= 2);
+            self.asked_for += usize::from(one.is_asked_for());
             if one.is_busy {
                 self.busy.push(cookie);
             }
@@ -260,6 +284,11 @@ impl Tracker {
     /// One of them.
     pub(crate) fn get(&self, cookie: u64) -> Option<&Tracked> {
         self.connections.get(&cookie)
+    }
+
+    /// The socket at the other end of `one`, where both are this host's.
+    pub(crate) fn peer_on_loopback(&self, one: &Tracked) -> Option<&Tracked> {
+        self.get(*self.on_loopback.get(&(one.remote, one.local))?)
     }
 }
 
@@ -371,6 +400,11 @@ impl Tracked {
         self.seen_us = t_us;
         self.is_busy = false;
         true
+    }
+
+    /// Whether both ends are sockets of this host.
+    pub(crate) fn is_on_loopback(&self) -> bool {
+        self.remote.ip().to_canonical().is_loopback()
     }
 
     /// Who it is, as far as its socket tells.
@@ -583,6 +617,34 @@ mod tests {
         assert_eq!(closed, [1, 1, 2]);
         assert_eq!(tracker.gone, Gone { closed: 1, too_short: 2, not_followed: 0 });
         assert_eq!(tracker.connections().count(), 0);
+    }
+
+    #[test]
+    fn the_other_end_over_loopback_is_found_while_it_is_there() {
+        let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
+        let (ours, theirs): (SocketAddr, SocketAddr) =
+            (([127, 0, 0, 1], 50_000).into(), ([127, 0, 0, 1], 443).into());
+        let both = |tracker: &mut Tracker, t_us: u64, cookies: [u64; 2]| {
+            tracker.begin();
+            for (cookie, local, remote) in [(cookies[0], ours, theirs), (cookies[1], theirs, ours)] {
+                tracker.take(&Seen { local, remote, ..seen(cookie, &figures) }, t_us, true);
+            }
+            tracker.take(&seen(9, &figures), t_us, true);
+            tracker.end(|_, _| ());
+        };
+        let mut tracker = Tracker::default();
+        both(&mut tracker, 1, [1, 2]);
+        let peer = |tracker: &Tracker, cookie| {
+            tracker.peer_on_loopback(tracker.get(cookie).unwrap()).map(|peer| peer.remote)
+        };
+        assert_eq!([1, 2, 9].map(|cookie| peer(&tracker, cookie)), [Some(ours), Some(theirs), None]);
+        // Another connection takes the same ports, from one look to the next.
+        both(&mut tracker, 2, [3, 4]);
+        assert_eq!([3, 4].map(|cookie| peer(&tracker, cookie)), [Some(ours), Some(theirs)]);
+        tracker.retain(|one| one.local != theirs);
+        assert_eq!((peer(&tracker, 3), tracker.on_loopback.len()), (None, 1));
+        look(&mut tracker, 3, &seen(9, &figures));
+        assert!(tracker.on_loopback.is_empty());
     }
 
     #[test]

@@ -290,10 +290,11 @@ impl Watcher {
         }
         if let Some(exact) = exact {
             exact.take_retransmits(tracker);
-            exact.take_state_times(tracker);
+            exact.note_lost(tracker);
         }
         tracker.end(|cookie, mut connection| {
             if let Some(exact) = exact {
+                exact.take_state_times(cookie, &mut connection);
                 exact.forget(cookie);
             }
             let process = processes.of(connection.inode).cloned();
@@ -305,6 +306,12 @@ impl Watcher {
             connection.process = process;
             closed.push(connection);
         });
+        // Figures of groups need those of the connections that are judged in this look, and of all others nothing.
+        if let Some(exact) = exact
+            && meter.is_none()
+        {
+            exact.take_all_state_times(tracker);
+        }
         // Once a connection has closed, nothing tells whose it was.
         let all = tracker.connections().map(|(_, connection)| connection.inode);
         let is_new = |connection: &Tracked| meter.is_some() && connection.metered.is_none();
@@ -357,6 +364,11 @@ impl Watcher {
         }
         due.sort_unstable();
         for (_, cookie) in due.into_iter().take(most - closed.min(most / 2)) {
+            let Self { tracker, exact, .. } = self;
+            let Some(tracked) = tracker.get_mut(cookie) else { continue };
+            if let Some(exact) = exact {
+                exact.take_state_times(cookie, tracked);
+            }
             let Some(tracked) = self.tracker.get(cookie) else { continue };
             let to_us = tracked.countable_until_us();
             if tracked.samples.len() >= 2 {
@@ -641,7 +653,7 @@ impl Watcher {
                 local_buffers: self.local_buffers,
                 remote_buffers: match emulated {
                     Some(path) => path.remote_buffers,
-                    None => self.local_buffers.filter(|_| is_on_loopback(one)),
+                    None => self.local_buffers.filter(|_| one.is_on_loopback()),
                 },
                 local_quota: cpu.local.quota.clone(),
                 remote_quota: cpu.remote.quota.clone(),
@@ -660,21 +672,12 @@ impl Watcher {
     /// What the processes of both its ends used since `from_us`, and a little before.
     fn cpu_of(&self, tracked: &Tracked, from_us: u64) -> ConnectionCpu {
         let from_us = from_us.saturating_sub(CPU_BEFORE_US);
-        let own = self.process_of(tracked).and_then(|process| self.cpu.of(process.pid));
-        let known = self.peers.get(&(tracked.local, tracked.remote)).cloned();
-        let peer = known.or_else(|| self.peer_on_loopback(tracked).map(Rc::new));
-        let rows = |cpu: &CpuOfProcess| cpu.rows(self.began, from_us);
-        ConnectionCpu {
-            local: own.as_ref().map(rows).unwrap_or_default(),
-            remote: peer.as_deref().map(rows).unwrap_or_default(),
-        }
-    }
-
-    /// Of the process at the other end, where that is a socket of this host too.
-    fn peer_on_loopback(&self, tracked: &Tracked) -> Option<CpuOfProcess> {
-        let mut all = self.tracker.connections().map(|(_, other)| other).filter(|_| is_on_loopback(tracked));
-        let peer = all.find(|other| (other.local, other.remote) == (tracked.remote, tracked.local))?;
-        self.cpu.of(self.process_of(peer)?.pid)
+        let rows = |tracked: &Tracked| self.cpu.rows(self.process_of(tracked)?.pid, self.began, from_us);
+        let remote = match self.peers.get(&(tracked.local, tracked.remote)) {
+            Some(known) => Some(known.rows(self.began, from_us)),
+            None => self.tracker.peer_on_loopback(tracked).and_then(rows),
+        };
+        ConnectionCpu { local: rows(tracked).unwrap_or_default(), remote: remote.unwrap_or_default() }
     }
 
     /// A connection that did nothing, or was seen once.
@@ -685,10 +688,6 @@ impl Watcher {
         }
         finding
     }
-}
-
-fn is_on_loopback(tracked: &Tracked) -> bool {
-    tracked.remote.ip().to_canonical().is_loopback()
 }
 
 /// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.

@@ -26,6 +26,7 @@ mod named_paths;
 mod old_records;
 mod pasted;
 mod pcap;
+mod pcap_classes;
 mod pcap_clock;
 mod pcap_joined;
 mod pcap_others;

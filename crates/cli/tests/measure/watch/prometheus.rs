@@ -1,9 +1,11 @@
-//! What a real Prometheus makes of `watch --listen`, while iperf3 is limited by its application. It takes a Prometheus, which `make proof` installs.
+//! What a real Prometheus makes of `watch --listen`, while iperf3 is limited by its application, a planted window or planted losses. It takes a
+//! Prometheus, which `make proof` installs.
 
 use super::{CLIENT, SERVER, Stage};
 use crate::measuring::namespace::{end, installed, root_folder, until};
 use crate::measuring::{Folder, Outcome, Test, slow_test};
 use serde_json::Value;
+use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use std::time::{Duration, Instant};
 pub(super) fn tests() -> Vec<Test> {
     vec![
         slow_test("prometheus_scrapes_and_every_query_of_the_dashboard_has_data", scrape),
+        slow_test("seconds_of_a_planted_window_grow_in_prometheus", || planted(&WINDOW)),
+        slow_test("seconds_of_planted_losses_grow_in_prometheus", || planted(&LOSSES)),
         slow_test("alerts_fire_when_they_should", alerts),
         slow_test("the_systemd_unit_exposes_little", unit),
     ]
@@ -79,6 +83,27 @@ impl Prometheus {
         serde_json::from_slice(&curl.output().unwrap().stdout).ok()
     }
 
+    /// Seconds of iperf3's connections so far, of those series that have `labels` too.
+    fn seconds(&self, labels: &str) -> f64 {
+        let query = format!("sum(pipefill_limited_seconds_total{{process=\"iperf3\"{labels}}})");
+        self.values(&query).first().copied().unwrap_or(0.0)
+    }
+
+    /// Of the seconds of iperf3's connections in the next twelve all, and those that `limited_by` held. There are as many as pass.
+    fn grown(&self, limited_by: &str) -> [f64; 2] {
+        let labels = ["".to_owned(), format!(",limited_by=\"{limited_by}\"")];
+        until(|| self.seconds("") > 0.5, "no second of iperf3 was counted");
+        let (before, began) = (labels.each_ref().map(|labels| self.seconds(labels)), Instant::now());
+        sleep(Duration::from_secs(12));
+        let after = labels.each_ref().map(|labels| self.seconds(labels));
+        let took = began.elapsed().as_secs_f64();
+        let [all, held] = [after[0] - before[0], after[1] - before[1]];
+        println!("{all} s were counted in {took} s, {held} s of them for {limited_by}");
+        // A look and a scrape lie between, each a second; the control connection adds what it says.
+        assert!((took - 3.0..took + 4.0).contains(&all), "{all} s in {took} s");
+        [all, held]
+    }
+
     /// The values that a query has now.
     fn values(&self, query: &str) -> Vec<f64> {
         let Some(answer) = self.api("query", &[format!("query={query}")]) else { return Vec::new() };
@@ -96,18 +121,7 @@ fn scrape() -> Outcome {
     let _watching = Running(watching);
     let prometheus = Prometheus::start(&folder, &at.to_string());
     let _client = Running(stage.begin(&["iperf3", "-c", SERVER, "-B", CLIENT, "-t", "60", "-b", "20M"]));
-    let seconds = |labels: &str| {
-        let query = format!("sum(pipefill_limited_seconds_total{{process=\"iperf3\"{labels}}})");
-        prometheus.values(&query).first().copied().unwrap_or(0.0)
-    };
-    until(|| seconds("") > 0.5, "no second of iperf3 was counted");
-    let (before, app_before, began) = (seconds(""), seconds(",limited_by=\"app\""), Instant::now());
-    sleep(Duration::from_secs(12));
-    let (all, app) = (seconds("") - before, seconds(",limited_by=\"app\"") - app_before);
-    let took = began.elapsed().as_secs_f64();
-    println!("{all} s were counted in {took} s, {app} s of them for the application");
-    // A look and a scrape lie between, each a second; the control connection adds what it says.
-    assert!((took - 3.0..took + 4.0).contains(&all), "{all} s in {took} s");
+    let [all, app] = prometheus.grown("app");
     assert!(app > 0.8 * all, "{app} s of {all} s");
     let bps = prometheus.values("8 * sum(rate(pipefill_goodput_bytes_total{direction=\"forward\"}[10s]))")[0];
     assert!((15e6..25e6).contains(&bps), "{bps}");
@@ -116,7 +130,7 @@ fn scrape() -> Outcome {
     let metrics = output(Command::new("curl").args(["-s", &format!("http://{at}/metrics")]));
     checked_metrics(&metrics);
     let dashboard: Value =
-        serde_json::from_slice(&std::fs::read(packaging("grafana/pipefill-watch.json")).unwrap()).unwrap();
+        serde_json::from_slice(&fs::read(packaging("grafana/pipefill-watch.json")).unwrap()).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
     let queries: Vec<&str> = targets.map(|target| target["expr"].as_str().unwrap()).collect();
@@ -129,15 +143,61 @@ fn scrape() -> Outcome {
     }
     let now = output(Command::new("date").arg("+%s"));
     let now: u64 = now.trim().parse().unwrap();
-    let fields = [
-        "query=pipefill_limited_seconds_total".to_owned(),
-        format!("start={}", now - 60),
-        format!("end={}", now + 60),
-    ];
-    let exemplars = prometheus.api("query_exemplars", &fields).unwrap();
-    let remote = &exemplars["data"][0]["exemplars"][0]["labels"]["remote"];
-    assert_eq!(remote, &format!("{SERVER}:5201"), "{exemplars:#}");
+    for series in ["pipefill_limited_seconds_total", "pipefill_rtt_seconds_bucket"] {
+        let fields = [format!("query={series}"), format!("start={}", now - 60), format!("end={}", now + 60)];
+        let exemplars = prometheus.api("query_exemplars", &fields).unwrap();
+        let remote = &exemplars["data"][0]["exemplars"][0]["labels"]["remote"];
+        assert_eq!(remote, &format!("{SERVER}:5201"), "{exemplars:#}");
+    }
     Ok(())
+}
+
+/// What limits iperf3 behind an emulated path.
+struct Planted {
+    limited_by: &'static str,
+    /// Of `exec`.
+    path: &'static [&'static str],
+    /// What is done at the far end before its server starts.
+    far: &'static str,
+}
+
+/// 128 KiB of payload in each 40 ms: a quarter of the rate.
+const WINDOW: Planted = Planted {
+    limited_by: "rwnd",
+    path: &["--rtt", "40ms", "--rate", "100mbit"],
+    far: "echo 4096 131072 262144 >/proc/sys/net/ipv4/tcp_rmem",
+};
+const LOSSES: Planted = Planted { limited_by: "cwnd", path: &["--rtt", "40ms", "--loss", "1%"], far: "true" };
+
+fn planted(planted: &Planted) -> Outcome {
+    let folder = root_folder(&["iperf3", "prometheus", "promtool", "curl", "sh"])?;
+    folder.write("far.sh", &format!("{}\nexec iperf3 -s\n", planted.far));
+    let mark = format!("pipefill-{}-{}", std::process::id(), planted.limited_by);
+    let iperf3 = ["iperf3", "-c", "{server}", "-C", "cubic", "-t", "60", "--title", &mark];
+    let exec = [&["exec", "--quiet"], planted.path, &["--server", "sh far.sh", "--"], &iperf3].concat();
+    let _exec = Running(folder.start(&exec));
+    let client = || client_with(&mark);
+    until(|| client().is_some(), "no client of iperf3 was started");
+    let namespace = format!("/proc/{}/ns/net", client().unwrap());
+    let (watching, at) = folder.serve_metrics(&["--netns", &namespace]);
+    let _watching = Running(watching);
+    let prometheus = Prometheus::start(&folder, &at.to_string());
+    let [all, held] = prometheus.grown(planted.limited_by);
+    assert!(held > 0.8 * all, "{held} s of {all} s");
+    let again = prometheus.values("sum(rate(pipefill_retransmits_total{process=\"iperf3\"}[10s]))")[0];
+    assert_eq!(again > 0.0, planted.limited_by == "cwnd", "{again} segments a second were sent again");
+    Ok(())
+}
+
+/// The client of iperf3 with `mark` among its arguments, and not the `exec` that started it.
+fn client_with(mark: &str) -> Option<u32> {
+    let pids =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let is_client = |pid: &u32| {
+        let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.starts_with("iperf3\0") && arguments.contains(mark)
+    };
+    pids.into_iter().find(is_client)
 }
 
 /// `promtool check metrics` has nothing to say.

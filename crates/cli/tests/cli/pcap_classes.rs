@@ -1,0 +1,288 @@
+//! `pcap` on what other people's captures have and our own do not: short exchanges, a pair of packets that overtook each other, a timer, an end
+//! without a FIN, a NAT that pushes, one direction alone. Each is made here, and stands for a class of them.
+
+use crate::pcap::told;
+use crate::pipefill::Folder;
+use pipefill_testkit::captures::container::{Entry, Order, pcap};
+use pipefill_testkit::captures::frame::{ACK, PSH, SYN, Tcp, ethernet};
+use serde_json::Value;
+use std::fs;
+
+const MSS: u32 = 1460;
+/// Numbers of the SYNs.
+const ISNS: [u32; 2] = [100, 500];
+/// Ends: who opens the connection, and who answers.
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// Packets as they pass the capture point; times are microseconds.
+struct Capture {
+    packets: Vec<(u64, Tcp)>,
+    /// What each end has sent, from its SYN.
+    sent: [u32; 2],
+    window: u16,
+    ids: [u16; 2],
+}
+
+impl Capture {
+    fn new(window: u16) -> Self {
+        Self { packets: Vec::new(), sent: [1, 1], window, ids: [1_000, 9_000] }
+    }
+
+    /// A handshake; the capture point is so far from the client and from the server, and back. Returns its end.
+    fn open(&mut self, [to_client_us, to_server_us]: [u64; 2], scale: Option<u8>) -> u64 {
+        let options = [&[2, 4, 5, 0xb4][..], &scale.map_or(vec![], |scale| vec![1, 3, 3, scale])].concat();
+        let window = self.window;
+        let syn = Tcp { options: options.clone(), window, ..Tcp::new(ISNS[0], 0, SYN, 0) };
+        let answer = Tcp { options, window, ..Tcp::new(ISNS[1], ISNS[0] + 1, SYN | ACK, 0) };
+        self.pass(0, CLIENT, syn);
+        self.pass(to_server_us, SERVER, answer);
+        let end_us = to_server_us + to_client_us;
+        self.ack(end_us, CLIENT, 1);
+        end_us
+    }
+
+    fn pass(&mut self, us: u64, end: usize, tcp: Tcp) {
+        let tcp = if tcp.id == 0 { Tcp { id: self.next_id(end), ..tcp } } else { tcp };
+        self.packets.push((us, if end == CLIENT { tcp } else { tcp.back() }));
+    }
+
+    fn next_id(&mut self, end: usize) -> u16 {
+        self.ids[end] += 1;
+        self.ids[end]
+    }
+
+    /// New data of `end`, which acknowledge all of the other one's.
+    fn send(&mut self, us: u64, end: usize, payload: u32, flags: u8) {
+        let seq = self.sent[end];
+        self.sent[end] += payload;
+        self.send_at(us, end, (seq, payload), (flags, 0));
+    }
+
+    /// Data at a number, with an IP identification; the next one for 0.
+    fn send_at(&mut self, us: u64, end: usize, (seq, payload): (u32, u32), (flags, id): (u8, u16)) {
+        let acks = ISNS[1 - end] + self.sent[1 - end];
+        let tcp = Tcp::new(ISNS[end] + seq, acks, ACK | flags, payload as usize);
+        self.pass(us, end, Tcp { window: self.window, id, ..tcp });
+    }
+
+    /// An ACK of `end` up to number `to` of the other one's data.
+    fn ack(&mut self, us: u64, end: usize, to: u32) {
+        let tcp = Tcp::new(ISNS[end] + self.sent[end], ISNS[1 - end] + to, ACK, 0);
+        self.pass(us, end, Tcp { window: self.window, ..tcp });
+    }
+
+    /// `segments` of `end` at once, and ACKs of each second one a round trip later, or at once where the capture is made at their receiver.
+    /// Returns when the last ACK passed.
+    fn flight(&mut self, us: u64, end: usize, segments: u64, (rtt_us, is_at_receiver): (u64, bool)) -> u64 {
+        let ack_us = if is_at_receiver { 3 } else { rtt_us };
+        for at in 0..segments {
+            self.send(us + at * 12, end, MSS, 0);
+            if at % 2 == 1 || at + 1 == segments {
+                self.ack(us + at * 12 + ack_us, 1 - end, self.sent[end]);
+            }
+        }
+        us + rtt_us + segments * 12
+    }
+
+    /// What `pcap` says of the data of `end`; `None` where it carried none.
+    fn judged(mut self, end: usize) -> Option<Value> {
+        self.packets.sort_by_key(|(us, _)| *us);
+        let entry = |(us, tcp): &(u64, Tcp)| {
+            let bytes = ethernet(&[], 0x0800, &tcp.v4());
+            let original = (bytes.len() + tcp.payload) as u32;
+            Entry { time_ns: 1_700_000_000_000_000_000 + us * 1_000, original, bytes }
+        };
+        let entries: Vec<Entry> = self.packets.iter().map(entry).collect();
+        let folder = Folder::new();
+        let file = folder.path("class.pcap");
+        fs::write(&file, pcap(Order { is_big: false }, false, &entries)).unwrap();
+        let found = told(&folder, &file);
+        let port = [":40000", ":80"][end];
+        let flows = found["flows"].as_array().unwrap();
+        flows.iter().find(|flow| flow["src"].as_str().unwrap().ends_with(port)).cloned()
+    }
+}
+
+fn holder(flow: &Value) -> [&str; 2] {
+    ["limited_by", "cause"].map(|name| flow[name].as_str().unwrap_or(""))
+}
+
+/// Classes N1: a request in two segments is no burst of a send buffer.
+#[test]
+fn a_request_in_two_segments_waits_for_the_server() {
+    let exchange = || {
+        let mut capture = Capture::new(60_000);
+        let mut us = capture.open([10, 40_000], None);
+        for _ in 0..4 {
+            capture.send(us + 100, CLIENT, 536, 0);
+            capture.send(us + 110, CLIENT, 249, PSH);
+            capture.ack(us + 40_200, SERVER, capture.sent[CLIENT]);
+            us += 3_040_200;
+            for at in 0..4 {
+                capture.send(us + at * 120, SERVER, MSS, if at == 3 { PSH } else { 0 });
+                if at % 2 == 1 {
+                    capture.ack(us + at * 120 + 10, CLIENT, capture.sent[SERVER]);
+                }
+            }
+            us += 600;
+        }
+        capture
+    };
+    assert_eq!(holder(&exchange().judged(SERVER).unwrap()), ["app", "response"]);
+    assert_eq!(holder(&exchange().judged(CLIENT).unwrap()), ["app", "request"]);
+}
+
+/// Classes N2 and N3: a pair that overtook each other near the receiver makes no congestion window of what is not known.
+#[test]
+fn two_packets_that_overtook_each_other_change_nothing() {
+    let transfer = |overtakes: bool| {
+        let mut capture = Capture::new(60_000);
+        let mut us = capture.open([10, 40_000], None) + 100;
+        capture.send(us, CLIENT, 200, PSH);
+        us += 40_000;
+        for at in 0..120_u64 {
+            let seq = capture.sent[SERVER];
+            let pair = [(seq, capture.next_id(SERVER), 0), (seq + MSS, capture.next_id(SERVER), PSH)];
+            capture.sent[SERVER] += 2 * MSS;
+            let is_turned = overtakes && at == 60;
+            for (nth, (seq, id, flags)) in pair.into_iter().enumerate() {
+                let nth = if is_turned { 1 - nth } else { nth } as u64;
+                capture.send_at(us + nth * 130, SERVER, (seq, MSS), (flags, id));
+            }
+            if is_turned {
+                capture.ack(us + 5, CLIENT, seq);
+            }
+            capture.ack(us + 140, CLIENT, capture.sent[SERVER]);
+            // At no regular pace.
+            us += 5_000 + at * 7_919 % 25_000;
+        }
+        let flow = capture.judged(SERVER).unwrap();
+        assert_eq!((&flow["retransmits"], &flow["bytes"]), (&0.into(), &(240 * MSS).into()), "{flow:#}");
+        assert_eq!(flow["counts"]["out_of_order"], u64::from(overtakes), "{flow:#}");
+        holder(&flow).map(str::to_owned)
+    };
+    let (in_order, overtaken) = (transfer(false), transfer(true));
+    assert_eq!(in_order, overtaken);
+    assert!(["unknown", "app"].contains(&overtaken[0].as_str()), "{overtaken:?}");
+}
+
+/// Classes N4: a hole that only the timer fills, a second later, is no application's pause.
+#[test]
+fn a_hole_that_the_timer_fills_is_the_congestion_windows() {
+    const RTT_US: u64 = 100_000;
+    let mut capture = Capture::new(2_000);
+    let mut us = capture.open([10, RTT_US], Some(7));
+    for segments in [4, 8, 16, 32] {
+        us = capture.flight(us, CLIENT, segments, (RTT_US, false)) + 100;
+    }
+    let lost = capture.sent[CLIENT] + 10 * MSS;
+    (0..44).for_each(|at| capture.send(us + at * 20, CLIENT, MSS, 0));
+    for at in 1..6 {
+        capture.ack(us + RTT_US + at * 40, SERVER, lost - (10 - 2 * at as u32) * MSS);
+    }
+    capture.send_at(us + 11 * RTT_US, CLIENT, (lost, MSS), (0, 0));
+    us += 12 * RTT_US;
+    capture.ack(us, SERVER, capture.sent[CLIENT]);
+    for segments in [2, 4] {
+        us = capture.flight(us + 100, CLIENT, segments, (RTT_US, false));
+    }
+    let flow = capture.judged(CLIENT).unwrap();
+    assert_eq!(flow["limited_by"], "cwnd", "{flow:#}");
+    assert_eq!(
+        (&flow["retransmits"], &flow["retransmits_by_kind"]["rto"]),
+        (&1.into(), &1.into()),
+        "{flow:#}"
+    );
+}
+
+/// Classes N9: single segments, each when the one before has been acknowledged or long after, are no bursts.
+#[test]
+fn single_segments_are_no_bursts_of_a_send_buffer() {
+    let mut capture = Capture::new(60_000);
+    let mut us = capture.open([10, 300_000], None) + 100;
+    capture.send(us, CLIENT, 200, PSH);
+    us += 600_000;
+    for _ in 0..60 {
+        capture.send(us, SERVER, MSS, 0);
+        capture.ack(us + 50, CLIENT, capture.sent[SERVER]);
+        us += 289_000;
+    }
+    let flow = capture.judged(SERVER).unwrap();
+    assert!(["path", "unknown"].contains(&holder(&flow)[0]), "{flow:#}");
+}
+
+/// Slow start of a server, and what is sent behind it; seen from either end.
+fn slow_start(is_at_receiver: bool, flags: u8, ends_idle: bool) -> Value {
+    const RTT_US: u64 = 106_000;
+    let mut capture = Capture::new(65_535);
+    let way = if is_at_receiver { [10, RTT_US] } else { [RTT_US, 10] };
+    let mut us = capture.open(way, None) + 10;
+    capture.send(us, CLIENT, 200, PSH);
+    us += if is_at_receiver { RTT_US } else { 200 };
+    for segments in [3, 6, 12, 24, 48] {
+        let first = capture.packets.len();
+        us = capture.flight(us, SERVER, segments, (RTT_US, is_at_receiver)) + 100;
+        for (at, (_, tcp)) in
+            capture.packets[first..].iter_mut().filter(|(_, tcp)| tcp.payload > 0).enumerate()
+        {
+            tcp.flags |= if at % 5 == 2 { 0 } else { flags };
+        }
+    }
+    if ends_idle {
+        // A keep-alive, and no FIN.
+        us += 5_000_000;
+        let last = capture.sent[SERVER] - 1;
+        capture.send_at(us, SERVER, (last, 1), (0, 0));
+        capture.ack(us + if is_at_receiver { 10 } else { RTT_US }, CLIENT, last + 1);
+    }
+    capture.judged(SERVER).unwrap()
+}
+
+/// Classes N10: the idle end of a connection takes no time, with a FIN or without.
+#[test]
+fn an_idle_end_without_a_fin_takes_nothing_of_slow_start() {
+    for is_at_receiver in [false, true] {
+        let flow = slow_start(is_at_receiver, 0, true);
+        assert_eq!(holder(&flow), ["cwnd", "startup"], "{flow:#}");
+        assert!(flow["span_us"].as_u64().unwrap() < 1_000_000, "{flow:#}");
+    }
+}
+
+/// Classes N12: the NAT of a virtual machine sets PSH on most segments that it hands to its guest.
+#[test]
+fn pushes_of_a_virtual_machines_nat_are_no_writes_of_an_application() {
+    let flow = slow_start(true, PSH, false);
+    assert_eq!(holder(&flow), ["cwnd", "startup"], "{flow:#}");
+}
+
+/// Classes K8: what one direction shows is judged, and the other one is named as missing.
+#[test]
+fn of_one_direction_alone_the_other_is_missing() {
+    let mut capture = Capture::new(60_000);
+    (0..1_440).for_each(|at| capture.send(at * 11_100, SERVER, MSS, if at % 10 == 9 { PSH } else { 0 }));
+    let flow = capture.judged(SERVER).unwrap();
+    assert_eq!((&flow["bytes"], &flow["limited_by"]), (&(1_440 * MSS).into(), &"unknown".into()), "{flow:#}");
+    assert!(
+        flow["verdict"].as_str().unwrap().contains("the capture has no packet of the receiver"),
+        "{flow:#}"
+    );
+    assert!(
+        flow["goodput_bps"].as_u64().is_some_and(|bps| (1_040_000..1_060_000).contains(&bps)),
+        "{flow:#}"
+    );
+}
+
+/// Classes K10: more is outstanding than the window in the headers allows, so that it is not what the sender obeys.
+#[test]
+fn a_window_that_the_sender_exceeds_does_not_limit_it() {
+    const RTT_US: u64 = 100_000;
+    let mut capture = Capture::new(60_000);
+    let mut us = capture.open([10, RTT_US], None);
+    for segments in [10, 20, 40].into_iter().chain([82; 10]) {
+        us = capture.flight(us, CLIENT, segments, (RTT_US, false)) + 100;
+    }
+    let flow = capture.judged(CLIENT).unwrap();
+    assert!(flow["in_flight_bytes"].as_u64() > Some(100_000), "{flow:#}");
+    assert_ne!(flow["limited_by"], "rwnd", "{flow:#}");
+}
