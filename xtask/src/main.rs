@@ -11,6 +11,7 @@ mod book;
 mod bpf;
 mod check;
 mod circles;
+mod columns;
 mod directions;
 #[cfg(feature = "generated")]
 mod fixes;
@@ -53,6 +54,7 @@ usage: cargo run -p xtask -- COMMAND
           circles     of modules that use each other
           literals    no numbers of the judge outside of thresholds.rs
           book        pages in the summary, links between pages
+          columns     docs/records.md has the columns of the schemas, and no others
           words       written text under docs/: at most 60,000 words
           bpf         the BPF object is what its source compiles to
           generated   the key reference, the rules, the thresholds and the schemas are up to date; shipped scenarios name theirs
