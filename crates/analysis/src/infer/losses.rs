@@ -59,14 +59,16 @@ fn lost_kind(
     base_us: u64,
     thresholds: &Thresholds,
 ) -> Option<LossKind> {
-    if has_risen(tracks, losses, base_us, thresholds) || rises::are_late(tracks, losses, base_us, thresholds)
+    let is_policed = is_policed(tracks, losses, base_us, thresholds);
+    if has_risen(tracks, losses, base_us, thresholds)
+        || !is_policed && rises::are_late(tracks, losses, base_us, thresholds)
     {
         return Some(LossKind::Queue);
     }
     let has_overflowed = overflows::come_at_once(tracks, losses, thresholds);
     match overflows::find(tracks, losses, base_us, thresholds) {
         Some(kind) => Some(kind),
-        None if is_policed(tracks, losses, base_us, thresholds) => Some(LossKind::Policer),
+        None if is_policed => Some(LossKind::Policer),
         None if is_a_short_queue(tracks, losses, base_us, thresholds) => Some(LossKind::Queue),
         None if has_overflowed && rises::are_those_of_a_queue(tracks, losses, base_us, thresholds) => {
             Some(LossKind::Queue)

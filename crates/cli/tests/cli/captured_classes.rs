@@ -11,7 +11,7 @@ const ENDS: [&str; 2] = ["sender", "receiver"];
 /// The largest flow of each capture of the cells of a scenario: the run's name, the end, and the verdict.
 fn judged(scenario: &str) -> Vec<(String, &'static str, Value)> {
     let folder = Folder::new();
-    fs::write(folder.path("x.toml"), format!("name = \"x\"\n{scenario}")).unwrap();
+    fs::write(folder.path("x.toml"), format!("name = \"x\"\n{scenario}[run]\nrepeat = 1\n")).unwrap();
     let words = ["run", "x.toml", "--on", "sim", "--capture", "--quiet", "--out", "o"];
     assert!(folder.pipefill(&words).output().unwrap().status.success());
     let runs = folder.path("o/runs");
