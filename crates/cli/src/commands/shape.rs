@@ -158,8 +158,13 @@ impl<'a> Told<'a> {
 
 /// What a discipline did, behind the number of packets that its queue dropped.
 fn discipline_words(discipline: ShapedDiscipline) -> String {
-    let AqmCounted { dropped_packets, marked_packets, .. } = discipline.counted;
-    format!(" ({dropped_packets} by {}), {marked_packets} marked", discipline.kind)
+    match discipline.counted {
+        // A queue that drops its oldest packet has no other reason than to be full.
+        AqmCounted { dropped_packets: 0, marked_packets: 0, .. } => String::new(),
+        AqmCounted { dropped_packets, marked_packets, .. } => {
+            format!(" ({dropped_packets} by {}), {marked_packets} marked", discipline.kind)
+        }
+    }
 }
 
 /// The options as a scenario's path.

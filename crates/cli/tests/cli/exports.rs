@@ -492,7 +492,7 @@ fn disciplines_of_queues_have_rows_and_columns_of_their_own() {
     assert!(rows.iter().all(|row| row[place("directory")] == directory && row[place("cell")] == "1"));
     let last = rows.last().unwrap();
     assert_eq!(last[place("dropped_packets")], did["dropped_packets"].to_string(), "{last:?}");
-    assert_eq!(rows[0][place("sojourn_us")], "", "no packet has left yet: {:?}", rows[0]);
+    assert_eq!(last[place("probability_ppb")], "", "CoDel has none: {last:?}");
 
     folder.pipefill(&["report", "o", "--format", "parquet", "-o", "runs.parquet"]).assert().success();
     let bytes = fs::read(folder.path("runs.parquet")).unwrap();

@@ -4,18 +4,20 @@
 //! meets it in the order of the lab's path. What these qdiscs can't do is refused.
 
 use super::attributes::{bytes, narrow};
-use super::discipline::{self, DisciplineQdisc};
+use super::discipline::DisciplineQdisc;
 use netlink_packet_core::{DefaultNla, NLA_F_NESTED};
 use pipefill_core::cell::{
-    BottleneckSpec, DirectionSpec, JitterDistribution, JitterSpec, LossSpec, LossUnit, PathSpec,
+    BottleneckSpec, Cells, DirectionSpec, Framing, JitterDistribution, JitterSpec, LossSpec, LossUnit,
+    PathSpec,
 };
 use pipefill_core::prng::Prng;
 use pipefill_core::units::{QueueLimit, Rate, Ratio, Seed};
 use pipefill_link::Jitter;
 use std::time::Duration;
 
-/// `TC_LINKLAYER_ETHERNET`.
+/// `TC_LINKLAYER_ETHERNET`, `TC_LINKLAYER_ATM`.
 const ETHERNET: u8 = 1;
+const ATM: u8 = 2;
 /// `TCA_TBF_*` (`include/uapi/linux/pkt_sched.h`).
 const TBF_PARMS: u16 = 1;
 const TBF_RATE64: u16 = 4;
@@ -50,8 +52,6 @@ pub(super) struct Conditions {
     pub(super) netem: Option<Vec<u8>>,
     /// Options of the bottleneck's tbf.
     pub(super) bottleneck: Option<Vec<u8>>,
-    /// What a frame of each length costs there (`TCA_STAB`); empty where that is its length and an overhead.
-    pub(super) sizes: Vec<u8>,
     /// How the bottleneck's queue is managed; `None` where it is drop-tail.
     pub(super) discipline: Option<DisciplineQdisc>,
     /// Whether super-packets are cut into segments first.
@@ -77,17 +77,14 @@ impl Conditions {
         let delays = DirectionSpec { bottleneck: None, aqm: None, framing: None, ..forward.clone() };
         let needs_netem = !delays.is_empty() || !path.rtt().is_zero();
         let netem = needs_netem.then(|| netem(path, seed)).transpose()?;
-        let bottleneck = forward.bottleneck.as_ref().map(|bottleneck| tbf(bottleneck, path));
+        let bottleneck = forward.bottleneck.as_ref().map(|bottleneck| tbf(bottleneck, path)).transpose()?;
         if netem.is_none() && bottleneck.is_none() {
             return Err("nothing: the path has no delay, no loss and no rate".to_owned());
         }
-        let framing = forward.framing.filter(|framing| framing.is_more_than_overhead());
-        let longest = u64::from(path.mtu) + HEADER;
         let managed = forward.aqm.as_ref().zip(forward.bottleneck.as_ref());
         Ok(Self {
             netem,
             bottleneck,
-            sizes: framing.map_or_else(Vec::new, |framing| discipline::sizes(framing, longest)),
             discipline: managed
                 .map(|(aqm, bottleneck)| DisciplineQdisc::of(aqm, bottleneck, path))
                 .transpose()?,
@@ -98,7 +95,8 @@ impl Conditions {
     /// Options of a tbf that passes all packets at once and cuts those that are longer than a frame of an IP packet of `mtu` bytes
     /// (`tbf_segment()`).
     pub(super) fn cutter(mtu: u32) -> Vec<u8> {
-        tbf_options(NO_LIMIT, 0, u64::from(u32::MAX), u64::from(mtu) + HEADER)
+        let plain = [0, ETHERNET, 0, 0, 0, 0, 0, 0];
+        tbf_options(NO_LIMIT, &plain, u64::from(u32::MAX), u64::from(mtu) + HEADER)
     }
 }
 
@@ -129,22 +127,38 @@ fn refuse_hazards(way: &DirectionSpec) -> Result<(), String> {
     }
 }
 
-fn tbf(bottleneck: &BottleneckSpec, path: &PathSpec) -> Vec<u8> {
+fn tbf(bottleneck: &BottleneckSpec, path: &PathSpec) -> Result<Vec<u8>, String> {
     let frame = path.full_frame();
     let queue = bottleneck.queue_bytes(path.rtt(), frame).max(frame);
-    tbf_options(
+    Ok(tbf_options(
         bottleneck.rate.bps() / 8,
-        bottleneck.overhead.get(),
+        &ratespec(path.forward.framing())?,
         queue.get(),
         bottleneck.burst.max(frame).get(),
-    )
+    ))
+}
+
+/// What a frame costs, as `struct tc_ratespec` has it before the rate (`psched_l2t_ns()`).
+fn ratespec(framing: Framing) -> Result<[u8; 8], String> {
+    let Framing { overhead, mpu, cells } = framing;
+    let link_layer = match cells {
+        Cells::None => ETHERNET,
+        Cells::Atm => ATM,
+        Cells::Ptm => {
+            return Err("path.rate_layer: tbf has no 64/65 octet encoding (write a rate that is a 65th lower, and path.overhead)".to_owned());
+        }
+    };
+    let overhead = u16::try_from(overhead).map_err(|_| {
+        format!("path.overhead: tbf has no overhead of {overhead} bytes (write 0B or more; frames count with their 14 bytes of Ethernet)")
+    })?;
+    let ([low, high], [mpu_low, mpu_high]) = (overhead.to_ne_bytes(), mpu.to_ne_bytes());
+    let (cell_log, cell_align) = (0, [0; 2]);
+    Ok([cell_log, link_layer, low, high, cell_align[0], cell_align[1], mpu_low, mpu_high])
 }
 
 /// `struct tc_tbf_qopt` and its attributes. `rate` is bytes per second.
-fn tbf_options(rate: u64, overhead: u64, limit: u64, burst: u64) -> Vec<u8> {
-    let mut ratespec = vec![0, ETHERNET];
-    ratespec.extend(u16::try_from(overhead).unwrap_or(u16::MAX).to_ne_bytes());
-    ratespec.extend([0; 4]);
+fn tbf_options(rate: u64, ratespec: &[u8; 8], limit: u64, burst: u64) -> Vec<u8> {
+    let mut ratespec = ratespec.to_vec();
     ratespec.extend(narrow(rate).to_ne_bytes());
     let (no_peak, buffer_and_mtu) = ([0; 12], [0; 8]);
     let parms = [&ratespec[..], &no_peak, &narrow(limit).to_ne_bytes(), &buffer_and_mtu].concat();
@@ -251,7 +265,7 @@ fn nanos(span: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::cell::{AqmSpec, Cells, Framing};
+    use pipefill_core::cell::AqmSpec;
     use pipefill_core::units::Bytes;
 
     const SEED: Seed = Seed::new(1);
@@ -277,7 +291,7 @@ mod tests {
         assert_eq!(word(&netem, 1), 41_281, "50 ms of 10 Gbit/s in frames of 1514 bytes");
         assert_eq!(word(&netem, 2), u32::MAX / 2 + 1);
         assert_eq!((conditions.bottleneck, conditions.is_cut), (None, true));
-        assert_eq!((conditions.sizes, conditions.discipline), (Vec::new(), None));
+        assert_eq!(conditions.discipline, None);
     }
 
     #[test]
@@ -301,14 +315,30 @@ mod tests {
         let mut path = PathSpec::EMPTY;
         path.forward.bottleneck = bottleneck(16_000_000, QueueLimit::Packets(1_000));
         path.forward.aqm = Some(AqmSpec::Drophead);
-        path.forward.framing = Some(Framing { overhead: 26, mpu: 0, cells: Cells::Atm });
+        path.forward.framing = Some(Framing { overhead: 26, mpu: 64, cells: Cells::Atm });
         let conditions = Conditions::of(&path, SEED).unwrap();
         assert_eq!(conditions.netem, None);
         assert_eq!(conditions.discipline.map(|qdisc| qdisc.kind), Some("pfifo_head_drop"));
-        assert!(!conditions.sizes.is_empty());
-        // An overhead alone is tbf's own.
-        path.forward.framing = Some(Framing::beside(Bytes::new(24)));
-        assert!(Conditions::of(&path, SEED).unwrap().sizes.is_empty());
+        // `struct tc_ratespec` behind the attribute's head: cell_log, linklayer, overhead, cell_align, mpu.
+        let tbf = conditions.bottleneck.unwrap();
+        assert_eq!(
+            (tbf[5], &tbf[6..8], &tbf[10..12]),
+            (ATM, &26_u16.to_ne_bytes()[..], &64_u16.to_ne_bytes()[..])
+        );
+    }
+
+    #[test]
+    fn framing_that_tbf_has_not_is_refused_with_what_to_write() {
+        let mut path = PathSpec::EMPTY;
+        path.forward.bottleneck = bottleneck(16_000_000, QueueLimit::Packets(1_000));
+        for (framing, instead) in [
+            (Framing { overhead: 30, mpu: 0, cells: Cells::Ptm }, "a 65th lower"),
+            (Framing { overhead: -4, mpu: 0, cells: Cells::Atm }, "write 0B or more"),
+        ] {
+            path.forward.framing = Some(framing);
+            let refused = Conditions::of(&path, SEED).unwrap_err();
+            assert!(refused.contains(instead), "{refused}");
+        }
     }
 
     #[test]

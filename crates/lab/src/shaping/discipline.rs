@@ -1,10 +1,10 @@
-//! A scenario's discipline of the queue as the qdisc of this kernel that has its name, and a link's framing as the table of sizes of `tc stab`.
+//! A scenario's discipline of the queue as the qdisc of this kernel that has its name.
 //!
 //! The qdisc is the child of the bottleneck's tbf, as the lab's own path has it.
 
 use super::attributes::{bytes, narrow};
 use netlink_packet_core::DefaultNla;
-use pipefill_core::cell::{AqmSpec, BottleneckSpec, CodelSpec, Framing, PathSpec, PieSpec, RedSpec};
+use pipefill_core::cell::{AqmSpec, BottleneckSpec, CodelSpec, PathSpec, PieSpec, RedSpec};
 use pipefill_link::red_weight_log;
 use std::time::Duration;
 
@@ -41,11 +41,6 @@ const RED_IDLE_UNITS: f64 = 512.0;
 const TICKS: f64 = 15_625_000.0;
 /// Weights of alpha and beta that the kernel takes at most (`pie_policy`).
 const PIE_WEIGHT_MAX: f64 = 32.0;
-/// `TCA_STAB_BASE`, `TCA_STAB_DATA`.
-const STAB_BASE: u16 = 1;
-const STAB_DATA: u16 = 2;
-/// `TC_LINKLAYER_ETHERNET`: the table has what ATM adds.
-const ETHERNET: u32 = 1;
 
 /// A qdisc below the bottleneck.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,21 +152,6 @@ fn idle_damping(wlog: u8, red: &RedSpec, bottleneck: &BottleneckSpec) -> (u8, Ve
     (log, table)
 }
 
-/// `TCA_STAB`'s attributes: what a frame of each length up to `longest` costs (`__qdisc_calculate_pkt_len()`).
-pub(super) fn sizes(framing: Framing, longest: u64) -> Vec<u8> {
-    let cost = |length: u64| u16::try_from(framing.cost(length)).unwrap_or(u16::MAX);
-    let table: Vec<u16> = (0..=longest).map(cost).collect();
-    let (cell_log, size_log, cell_align) = (0_u8, 0_u8, 0_i16);
-    let (overhead, mpu, mtu) = (0_i32, 0_u32, narrow(longest));
-    // `struct tc_sizespec`.
-    let mut spec = vec![cell_log, size_log];
-    spec.extend(cell_align.to_ne_bytes());
-    spec.extend(overhead.to_ne_bytes());
-    spec.extend([ETHERNET, mpu, mtu, narrow(table.len() as u64)].iter().flat_map(|word| word.to_ne_bytes()));
-    let data = table.iter().flat_map(|cost| cost.to_ne_bytes()).collect();
-    bytes(&[DefaultNla::new(STAB_BASE, spec), DefaultNla::new(STAB_DATA, data)])
-}
-
 fn number(kind: u16, value: u32) -> DefaultNla {
     DefaultNla::new(kind, value.to_ne_bytes().into())
 }
@@ -184,7 +164,7 @@ fn micros(span: Duration) -> u32 {
 mod tests {
     use super::*;
     use netlink_packet_core::{NLA_HEADER_SIZE, Nla, NlasIterator};
-    use pipefill_core::cell::{Cells, FqCodelSpec};
+    use pipefill_core::cell::FqCodelSpec;
     use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
     use std::collections::BTreeMap;
 
@@ -280,20 +260,5 @@ mod tests {
             DisciplineQdisc::of(&AqmSpec::Pie(PieSpec { alpha: 2.0, ..pie }), &BOTTLENECK, &PathSpec::EMPTY);
         let expected = [(1, 15_000), (2, 500), (3, 15_000), (4, 2), (5, 20), (6, 0)];
         assert_eq!(numbers(&whole.unwrap().options), BTreeMap::from(expected));
-    }
-
-    #[test]
-    fn the_table_of_sizes_has_each_length() {
-        let atm = Framing { overhead: 26, mpu: 0, cells: Cells::Atm };
-        let stab = sizes(atm, 1514);
-        let all: Vec<Vec<u8>> = NlasIterator::new(&*stab).map(|nla| nla.unwrap().value().to_vec()).collect();
-        assert_eq!(all[0].len(), 24, "struct tc_sizespec");
-        assert_eq!(
-            u32::from_ne_bytes(*all[0].last_chunk().unwrap()),
-            1515,
-            "its last word is the table's length"
-        );
-        let cost = |length: usize| u16::from_ne_bytes(*all[1][2 * length..].first_chunk().unwrap());
-        assert_eq!([cost(66), cost(1514)], [2 * 53, 33 * 53]);
     }
 }

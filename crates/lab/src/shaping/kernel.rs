@@ -25,11 +25,10 @@ pub(super) const CLSACT: &str = "clsact";
 
 /// `ETH_P_ALL` as a filter has it.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
-/// `TCA_KIND`, `TCA_OPTIONS`, `TCA_STAB`, `TCA_STATS2`, and in it `TCA_STATS_BASIC`, `TCA_STATS_QUEUE` and `TCA_STATS_APP`.
+/// `TCA_KIND`, `TCA_OPTIONS`, `TCA_STATS2`, and in it `TCA_STATS_BASIC`, `TCA_STATS_QUEUE` and `TCA_STATS_APP`.
 const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
 const STATS2: u16 = 7;
-const STAB: u16 = 8;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
 const STATS_APP: u16 = 4;
@@ -148,21 +147,21 @@ pub(super) fn qdiscs(netlink: &Rtnetlink, index: u32) -> io::Result<Vec<Qdisc>> 
     Ok(found)
 }
 
-/// Adds a qdisc with `options`, the bytes of its `TCA_OPTIONS`, and `sizes`, those of its `TCA_STAB`; neither where they are empty.
+/// Adds a qdisc with `options`, the bytes of its `TCA_OPTIONS`.
 pub(super) fn add_qdisc(
     netlink: &Rtnetlink,
     index: u32,
     (parent, handle): (TcHandle, TcHandle),
     kind: &str,
-    [options, sizes]: [Vec<u8>; 2],
+    options: Vec<u8>,
 ) -> io::Result<()> {
     let mut message = message(index)?;
     message.header.parent = parent;
     message.header.handle = handle;
     message.attributes = vec![TcAttribute::Kind(kind.to_owned())];
-    let parts = [(OPTIONS, options), (STAB, sizes)];
-    let parts = parts.into_iter().filter(|(_, bytes)| !bytes.is_empty());
-    message.attributes.extend(parts.map(|(kind, bytes)| TcAttribute::Other(DefaultNla::new(kind, bytes))));
+    if !options.is_empty() {
+        message.attributes.push(TcAttribute::Other(DefaultNla::new(OPTIONS, options)));
+    }
     netlink.request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 

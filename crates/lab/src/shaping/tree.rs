@@ -82,9 +82,7 @@ impl Plan<'_> {
         let mut parent = TcHandle::ROOT;
         for (part, major, options) in self.qdiscs() {
             let handle = TcHandle { major, minor: 0 };
-            let sizes = if major == BOTTLENECK { self.conditions.sizes.clone() } else { Vec::new() };
-            kernel::add_qdisc(netlink, device, (parent, handle), part.qdisc(), [options, sizes])
-                .map_err(at(part))?;
+            kernel::add_qdisc(netlink, device, (parent, handle), part.qdisc(), options).map_err(at(part))?;
             parent = TcHandle { major, minor: 1 };
         }
         kernel::set_up(netlink, device).map_err(at(Part::Device))?;
@@ -103,7 +101,7 @@ impl Plan<'_> {
 
     /// From the device's root on, each the parent of the next.
     fn qdiscs(&self) -> impl Iterator<Item = (Part, u16, Vec<u8>)> {
-        let Conditions { netem, bottleneck, discipline, is_cut, .. } = self.conditions;
+        let Conditions { netem, bottleneck, discipline, is_cut } = self.conditions;
         let cutter = is_cut.then(|| (Part::Tbf, CUTTER, Conditions::cutter(self.interface.mtu)));
         let netem = netem.clone().map(|options| (Part::Netem, NETEM, options));
         let bottleneck = bottleneck.clone().map(|options| (Part::Tbf, BOTTLENECK, options));

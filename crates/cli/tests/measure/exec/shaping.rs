@@ -21,6 +21,7 @@ const OTHER: &str = "10.78.0.3";
 pub(super) fn tests() -> Vec<Test> {
     let mut all = vec![
         test("shaping: a_rate_holds_for_the_named_host_alone", a_rate_holds_for_the_named_host_alone),
+        slow_test("shaping: a_discipline_is_the_kernels_own_qdisc", a_discipline_is_the_kernels_own_qdisc),
         slow_test("shaping: ssh_is_not_shaped", ssh_is_not_shaped),
         slow_test("shaping: filters_of_others_stay", filters_of_others_stay),
         slow_test("shaping: where_there_is_no_way_nothing_is_changed", where_there_is_no_way),
@@ -149,6 +150,59 @@ fn a_rate_holds_for_the_named_host_alone() -> Outcome {
     let bytes = told["carried"]["bytes"].as_f64().unwrap();
     assert!((bytes * 8.0 / 1e6) > 2.0 * shaped, "{told:#}");
     assert_eq!(scene.state(), scene.before);
+    Ok(())
+}
+
+/// `pfifo_head_drop` is in every kernel; of the others this one has, or lacks, each.
+fn a_discipline_is_the_kernels_own_qdisc() -> Outcome {
+    let scene = Scene::new()?;
+    let _server = scene.serve("5201");
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let test = format!("{program} test {SHAPED} -t 2 -J >test.json; tc -d qdisc show >qdiscs");
+    let shaped = |words: &[&str]| {
+        let all = [&["shape", "w0"], words, &["--to", SHAPED, "--json", "--", "sh", "-c", &test]].concat();
+        let output = scene.output(&all);
+        assert_eq!(scene.state(), scene.before, "{words:?}");
+        let read = |name: &str| std::fs::read(scene.folder.path(name)).unwrap();
+        (json(&output.stderr), rate(&json(&read("test.json"))), String::from_utf8(read("qdiscs")).unwrap())
+    };
+    let (told, mbit, qdiscs) = shaped(&["--rate", "10mbit", "--queue", "50p", "--aqm", "drophead"]);
+    assert!(
+        qdiscs.contains("qdisc pfifo_head_drop 4: dev pipefill") && qdiscs.contains("limit 50p"),
+        "{qdiscs}"
+    );
+    let did = &told["carried"]["discipline"];
+    assert_eq!((&did["kind"], &did["dropped_packets"]), (&"drophead".into(), &0.into()), "{told:#}");
+    assert_eq!(did["overflow_packets"], told["carried"]["queue_dropped_packets"], "{told:#}");
+    assert!(did["overflow_packets"].as_u64().unwrap() > 0 && mbit < 10.0, "{told:#}");
+
+    // A full segment is 33 cells of 53 bytes.
+    let framing = ["--set", "path.rate_layer=pppoe-llcsnap"];
+    let (_, mbit, qdiscs) = shaped(&[&["--rate", "16mbit", "--queue", "100p"], &framing[..]].concat());
+    let full = 16.0 * 1448.0 / (33.0 * 53.0);
+    assert!((if_quiet(0.9 * full, 0.0)..full * 1.05).contains(&mbit), "{mbit} Mbit/s of {full}");
+    assert!(qdiscs.contains("linklayer atm"), "{qdiscs}");
+
+    for (aqm, module) in
+        [("codel", "sch_codel"), ("fq_codel", "sch_fq_codel"), ("pie", "sch_pie"), ("red", "sch_red")]
+    {
+        let words =
+            ["shape", "w0", "--rate", "10mbit", "--aqm", aqm, "--to", SHAPED, "--", "tc", "qdisc", "show"];
+        let output = scene.output(&words);
+        let [shown, said] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        match output.status.code() {
+            Some(0) => assert!(shown.contains(&format!("qdisc {aqm} 4: dev pipefill")), "{aqm}: {shown}"),
+            code => {
+                assert_eq!(code, Some(3), "{aqm}: {said}");
+                assert!(
+                    said.contains(&format!("this kernel has no {aqm}")) && said.contains(module),
+                    "{said}"
+                );
+            }
+        }
+        assert_eq!(scene.state(), scene.before, "{aqm}");
+    }
     Ok(())
 }
 
@@ -314,6 +368,10 @@ fn where_there_is_no_way() -> Outcome {
     refused(&scene, &["w0"], 2, "--rtt 50ms");
     refused(&scene, &["w0", "--rate", "1mbit", "--for", "2days"], 2, "--for");
     refused(&scene, &["w0", "--rate", "1mbit", "--set", "path.reverse_rate=1mbit"], 2, "reverse");
+    refused(&scene, &["w0", "--rate", "1mbit", "--aqm", "dualpi2"], 2, "write fq_codel");
+    refused(&scene, &["w0", "--rate", "1mbit", "--aqm", "pie alpha=2.5"], 2, "write a whole number");
+    refused(&scene, &["w0", "--rate", "1mbit", "--set", "path.mark=1%"], 2, "write path.aqm");
+    refused(&scene, &["w0", "--rate", "1mbit", "--set", "path.rate_layer=ptm"], 2, "a 65th lower");
     refused(&scene, &["w0", "--rate", "1mbit", "--to", "nowhere.invalid"], 2, "nowhere.invalid");
     scene.tc("qdisc add dev w0 ingress");
     scene.before = scene.state();
