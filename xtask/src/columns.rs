@@ -20,8 +20,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     let page = fs::read_to_string(root.join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))?;
     let mut problems = Vec::new();
     for section in page.split("\n## `").skip(1) {
-        let Some((table, text)) = section.split_once(ENDING).filter(|(table, _)| *table != WITHOUT_TABLE)
-        else {
+        let Some((heading, text)) = section.split_once('\n') else { continue };
+        let Some(table) = heading.strip_suffix(ENDING).filter(|table| *table != WITHOUT_TABLE) else {
             continue;
         };
         let schema = format!("{SCHEMAS}/{table}.json");

@@ -4,8 +4,19 @@
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::{Command, ExitCode};
 
-const RULES: [&str; 9] =
-    ["directions", "sources", "purity", "layers", "circles", "literals", "book", "bpf", "generated"];
+const RULES: [&str; 11] = [
+    "directions",
+    "sources",
+    "purity",
+    "layers",
+    "circles",
+    "literals",
+    "book",
+    "columns",
+    "words",
+    "bpf",
+    "generated",
+];
 /// Exit code where this machine lacks what a rule needs.
 const CANNOT_LOOK: i32 = 3;
 
