@@ -80,6 +80,7 @@ mod tests {
             since_loss: 9,
             since_change: 0,
             prompt_share: 0.9,
+            clocked_share: 0.9,
             unevenness: Some(0.5),
             rtt_risen: Risen { times: 1.0, above_us: 0.0 },
             standing_share: 0.0,
