@@ -163,7 +163,7 @@ fn micros(span: Duration) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netlink_packet_core::{NLA_HEADER_SIZE, Nla, NlasIterator};
+    use netlink_packet_core::{NLA_HEADER_SIZE, NlasIterator};
     use pipefill_core::cell::FqCodelSpec;
     use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
     use std::collections::BTreeMap;
