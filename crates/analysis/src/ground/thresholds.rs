@@ -102,7 +102,7 @@ thresholds! {
     /// Up to this part of what it sends lost, a congestion control that sends on after losses does so: it probes for a quarter more.
     withstood: Judge, Share = 0.20, Source::Kernel("bbr_pacing_gain[]");
     /// A sender that loses this part of what it sends …
-    kept_losses: Judge, Share = 0.10, Source::Catalogue;
+    kept_losses: Judge, Share = 0.15, Source::Catalogue;
     /// … and keeps this many segments in flight, times the root of that part, is not slowed down by losses: a window that they cut has 1.2 …
     kept_flight: Judge, Count = 5.0, Source::Paper("Mathis et al. (1997)");
     /// … and fills the path where a queue stands in this part of the samples.

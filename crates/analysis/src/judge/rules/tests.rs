@@ -355,7 +355,7 @@ fn a_sender_that_keeps_a_queue_in_spite_of_many_losses_fills_the_path() {
     // A quarter of what is sent.
     assert_eq!([rule(33, 11, 0.5), rule(33, 9, 0.5)], ["path.full.in_spite_of_losses", "cwnd.repairing"]);
     assert_eq!(rule(33, 11, 0.4), "cwnd.repairing", "no queue stands");
-    assert_eq!(rule(11, 100, 1.0), "cwnd.repairing", "few are lost");
+    assert_eq!(rule(17, 100, 1.0), "cwnd.repairing", "few are lost");
 }
 
 #[test]
