@@ -26,14 +26,30 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
     let paced_us = (thresholds.slow_start_paced.value() * rtt_us as f64) as u64;
     let (mut found, mut largest) = (Vec::new(), 0);
     for active in active(samples, thresholds.timer_least_us.whole() + rtt_us) {
-        let starts = [middle_us, paced_us].map(|cut_us| start(active, [cut_us, rtt_us], thresholds));
-        if let Some(start) = starts.into_iter().flatten().max_by_key(|start| start.interval.to_us) {
+        let held = held(active);
+        let starts = [active, &held].into_iter().flat_map(|active| {
+            [middle_us, paced_us].map(|cut_us| start(active, [cut_us, rtt_us], thresholds))
+        });
+        if let Some(start) = starts.flatten().max_by_key(|start| start.interval.to_us) {
             let is_restart = largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
             found.push(SlowStart { interval: start.interval, is_restart });
         }
         largest = largest.max(largest_flight(active, rtt_us));
     }
     found
+}
+
+/// The same with what each sample of a silence stands for in the last one before it: samples are taken when a burst begins, and where an ACK ends the
+/// silence after it, what came in between is seen late. Late in every round trip, it grows as it did.
+fn held(samples: &[PacketSample]) -> Vec<PacketSample> {
+    let mut last = None::<PacketSample>;
+    let hold = |sample: &PacketSample| match last {
+        Some(PacketSample { segments, acked_bytes, unacked_bytes, .. }) if segments == sample.segments => {
+            PacketSample { acked_bytes, unacked_bytes, ..*sample }
+        }
+        _ => *last.insert(*sample),
+    };
+    samples.iter().map(hold).collect()
 }
 
 /// The parts of `samples` between silences of at least `idle_us`, each from the sample before its first data on.
@@ -133,6 +149,20 @@ mod tests {
 
     fn first(samples: &[PacketSample]) -> Option<SlowStart> {
         slow_starts(samples, &STANDARD).first().copied()
+    }
+
+    /// Samples when bursts begin; the ACK that ends the silence after the third one comes late, and that silence has only what began it.
+    #[test]
+    fn what_came_behind_the_first_segment_of_a_burst_may_be_seen_late() {
+        let mut samples = samples(&[14_000, 28_000, 56_000, 113_000, 225_000]);
+        for (at, sample) in samples.iter_mut().enumerate() {
+            sample.segments = sample.acked_bytes / 1_400 * 2 + u64::from(at % 5 == 0);
+        }
+        let seen_late = samples[10].acked_bytes - 54_600;
+        samples[10..15].iter_mut().for_each(|sample| {
+            (sample.acked_bytes, sample.segments) = (seen_late, 61);
+        });
+        assert_eq!(first(&samples).map(|found| found.interval.to_us), Some(225_000));
     }
 
     #[test]
