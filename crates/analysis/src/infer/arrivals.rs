@@ -375,6 +375,9 @@ fn joined(received: &[(u64, u64)], thresholds: &Thresholds) -> Vec<(u64, u64)> {
             next_us = t_us as f64 + apart_us;
         }
     }
+    if let Some(end) = kept.last_mut() {
+        *end = *last;
+    }
     kept
 }
 

@@ -3,6 +3,8 @@
 //! A segment below the full size that does not end a write (no PSH) was cut for its size. What packets hold of several segments is a multiple of that
 //! size then. Not learned: from packets that may end writes alone, since an application's messages have sizes of their own.
 
+use std::num::NonZeroU16;
+
 /// Packets in a row that agree on a size.
 const PACKETS: u8 = 8;
 /// Of these, segments by themselves that end no write.
@@ -22,7 +24,7 @@ pub(super) struct Cuts {
 /// Payload of a full segment, and the most that a packet of one segment has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AgreedSize {
-    pub(super) mss: u16,
+    pub(super) mss: NonZeroU16,
     pub(super) largest: u16,
 }
 
@@ -68,7 +70,7 @@ impl Cuts {
 
     /// What the handshake agreed on, where a packet shows that it is in use again: the path's MTU has grown.
     pub(super) fn take_back(&mut self, payload: u32, mss: u16) -> Option<AgreedSize> {
-        let agreed = u32::from(self.agreed?.mss);
+        let agreed = u32::from(self.agreed?.mss.get());
         let is_its = payload > u32::from(mss) && (payload <= agreed || payload.is_multiple_of(agreed));
         if is_its { self.agreed.take() } else { None }
     }
@@ -116,13 +118,13 @@ mod tests {
 
     #[test]
     fn a_larger_packet_takes_the_handshakes_size_back() {
-        let agreed = AgreedSize { mss: MSS, largest: 1_460 };
+        let agreed = AgreedSize { mss: NonZeroU16::new(MSS).unwrap(), largest: 1_460 };
         let taken_back = |payload: u32| {
             let mut cuts = Cuts::default();
             cuts.learned(agreed);
             cuts.take_back(payload, 1_348).map(|agreed| agreed.mss)
         };
-        assert_eq!([taken_back(1_448), taken_back(2_896)], [Some(MSS); 2]);
+        assert_eq!([taken_back(1_448), taken_back(2_896)], [NonZeroU16::new(MSS); 2]);
         assert_eq!([taken_back(2_696), taken_back(700)], [None; 2]);
     }
 }

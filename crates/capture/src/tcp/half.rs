@@ -9,6 +9,7 @@ use super::recent::COPY_NS;
 use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
 use pipefill_core::tcp_info::CaState;
+use std::num::NonZeroU16;
 
 /// Timestamps and padding in every segment (RFC 7323, appendix A).
 const TIMESTAMPS_SIZE: u16 = 12;
@@ -275,13 +276,15 @@ impl Half {
         let Some(sender) = &mut self.sender else { return };
         let (mss, payload) = (self.effective_mss, segment.payload);
         if let Some(agreed) = sender.cuts.take_back(payload, mss) {
-            (self.effective_mss, self.largest_segment) = (agreed.mss, agreed.largest);
+            (self.effective_mss, self.largest_segment) = (agreed.mss.get(), agreed.largest);
             return;
         }
         if peer.window_bytes.is_some_and(|window| window < 2 * u32::from(mss)) {
             return;
         }
-        if let Some(size) = sender.cuts.take_other(payload, segment.flags.has(Flags::PSH), mss) {
+        if let Some(size) = sender.cuts.take_other(payload, segment.flags.has(Flags::PSH), mss)
+            && let Some(mss) = NonZeroU16::new(mss)
+        {
             sender.cuts.learned(AgreedSize { mss, largest: self.largest_segment });
             (self.effective_mss, self.largest_segment) = (size.max(MSS_MIN), size.max(MSS_MIN));
         }

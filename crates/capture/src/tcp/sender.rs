@@ -115,7 +115,7 @@ pub(super) struct Sender {
     may_be_early_ns: u64,
     /// Where the news of a probe ends; 0 without one.
     tlp_high_seq: u64,
-    duplicate_acks_in_row: u32,
+    duplicate_acks_in_row: u16,
     patience: Patience,
     /// The last ACK of something new.
     progress_ns: u64,

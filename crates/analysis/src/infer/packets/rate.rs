@@ -237,7 +237,11 @@ mod tests {
             paused_share(&samples, &STANDARD)
         };
         assert_eq!([paused(1), paused(20), paused(24)], [0.0; 3], "ACKs may have let it out");
-        assert!(paused(25) > 0.9 && paused(90) > 0.9, "{} {}", paused(25), paused(90));
+        assert_eq!(
+            [paused(25), paused(90)],
+            [22.0 * 25.0 / 599.0, 5.0 * 90.0 / 599.0],
+            "from the second burst on to the last one"
+        );
     }
 
     #[test]

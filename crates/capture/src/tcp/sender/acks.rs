@@ -63,7 +63,7 @@ impl Sender {
             }
         }
         if ack.to == before && ack.is_bare && next > before {
-            self.duplicate_acks_in_row += 1;
+            self.duplicate_acks_in_row = self.duplicate_acks_in_row.saturating_add(1);
             self.counts.duplicate_acks += 1;
             outcome.is_duplicate = true;
         }
