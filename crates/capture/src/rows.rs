@@ -66,8 +66,6 @@ struct Followed {
     clocking: [Clocking; 2],
     conversation: Conversation,
     events: Events,
-    /// Whether each side's data was outstanding before the next segment.
-    was_out: [bool; 2],
 }
 
 impl Sampling {
@@ -164,7 +162,6 @@ impl Followed {
             clocking,
             conversation,
             events: Events::default(),
-            was_out: [false; 2],
         }
     }
 
@@ -180,8 +177,10 @@ impl Followed {
     #[inline(always)]
     fn see(&mut self, connection: &Connection, event: &Event) {
         self.conversation.see(connection, event);
-        self.events.see(connection, event, self.was_out);
-        self.was_out = Side::BOTH.map(|side| connection.half(side).unacked_bytes() > 0);
+        self.events.see(connection, event, self.clocking.map(|clocking| clocking.is_out));
+        for side in Side::BOTH {
+            self.clocking[side as usize].is_out = connection.half(side).unacked_bytes() > 0;
+        }
         let sender = event.side as usize;
         if event.payload > 0 && event.kind == Kind::New {
             self.clocking[sender].sent(event, connection);

@@ -110,6 +110,8 @@ pub struct SenderEvidence {
     /// Share of the time with data outstanding in which all was sent and the writer waited for room, by the kernel's own clocks
     /// (`tcpi_sndbuf_limited` over `tcpi_busy_time`); absent where they did not run, or are not shown. They miss some of it.
     pub sndbuf_limited_share: Option<f64>,
+    /// The same of the receiver's window (`tcpi_rwnd_limited`), which kept back what was written.
+    pub rwnd_limited_share: Option<f64>,
     /// Most memory of the send queue, bytes.
     pub wmem_peak: Option<u64>,
     /// Its limit, bytes.

@@ -72,7 +72,7 @@ impl BufferTrack {
     pub(crate) fn add_packets(&mut self, row: &PacketSample) {
         self.window_scaling = row.window_scaling.or(self.window_scaling);
         self.window_scale = row.rwnd_scale.or(self.window_scale);
-        self.syn_window = row.syn_window_bytes.map(u64::from).or(self.syn_window);
+        self.syn_window = row.syn_window_bytes.map(|window| window.get().into()).or(self.syn_window);
         self.segment = Some(u64::from(row.mss_bytes)).max(self.segment);
         let window = row.rwnd_bytes.filter(|_| row.acked_bytes > 0);
         grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));

@@ -87,8 +87,10 @@ struct Open {
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
     sndbuf_least: Option<f64>,
-    /// See [`SenderSample::sndbuf_clocks`], at its first sample.
-    sndbuf_clocks: Option<(u64, u64)>,
+    /// The kernel's clocks at its first sample, see [`SenderSample`].
+    busy_us: Option<u64>,
+    sndbuf_limited_us: Option<u64>,
+    rwnd_limited_us: Option<u64>,
     packets: LongestSpan,
 }
 
@@ -216,7 +218,9 @@ impl Open {
             has_full_segments_out: true,
             backoff_least: first.backoff,
             heard: first.heard,
-            sndbuf_clocks: first.sndbuf_clocks,
+            busy_us: first.busy_us,
+            sndbuf_limited_us: first.sndbuf_limited_us,
+            rwnd_limited_us: first.rwnd_limited_us,
             ..Self::default()
         };
         open.add(first, is_stalled);
@@ -285,7 +289,8 @@ impl Open {
             rwnd_widest: None,
             sndbuf_used: self.sndbuf.map(|(used, ..)| used),
             sndbuf_least: self.sndbuf_least,
-            sndbuf_limited_share: self.sndbuf_limited_share(last),
+            sndbuf_limited_share: self.busy_share(last, self.sndbuf_limited_us, last.sndbuf_limited_us),
+            rwnd_limited_share: self.busy_share(last, self.rwnd_limited_us, last.rwnd_limited_us),
             wmem_peak: self.sndbuf.map(|(_, queued, _)| queued),
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
             unsent_share: self.unsent.map(share),
@@ -313,12 +318,11 @@ impl Open {
         Epoch { interval, sender, packets, unread_share }
     }
 
-    /// Up to `last`.
-    fn sndbuf_limited_share(&self, last: &SenderSample) -> Option<f64> {
-        let (busy_before, limited_before) = self.sndbuf_clocks?;
-        let (busy, limited) = last.sndbuf_clocks?;
-        let busy_us = busy.saturating_sub(busy_before);
-        (busy_us > 0).then(|| ratio(limited.saturating_sub(limited_before), busy_us))
+    /// The part of the time with data outstanding up to `last` in which a clock ran that was at `before_us` and is at `now_us`.
+    fn busy_share(&self, last: &SenderSample, before_us: Option<u64>, now_us: Option<u64>) -> Option<f64> {
+        let busy_us = last.busy_us?.saturating_sub(self.busy_us?);
+        let limited_us = now_us?.saturating_sub(before_us?);
+        (busy_us > 0).then(|| ratio(limited_us, busy_us))
     }
 
     /// Up to `last`.

@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn what_data_wait_for_shows_in_when_they_leave() {
         let growing = |at: u64, sample: &mut PacketSample| {
-            sample.in_flight_peak_bytes = 100_000 + at * 2_000;
+            sample.in_flight_peak_bytes = (100_000 + at * 2_000) as u32;
             sample.in_flight_before_acks_bytes = 17 * (99_000 + at * 2_000);
         };
         assert_eq!(waits(&samples(growing)), [1.0, 1.0, 0.0], "a window that grows");
@@ -204,7 +204,7 @@ mod tests {
             samples(|at, sample| {
                 let at_place = at as usize % 5;
                 sample.in_flight_bytes = flights[at_place];
-                sample.in_flight_peak_bytes = sample.in_flight_bytes;
+                sample.in_flight_peak_bytes = flights[at_place] as u32;
                 sample.prompt_bytes = if at_place == 0 || is_sent_at_once { 50_000 } else { 0 };
                 sample.lost_segments = lost_segments;
                 sample.retransmits = (at / 20) as u32;
@@ -231,7 +231,7 @@ mod tests {
     fn slow_start_has_ended_once_data_wait_for_a_window_that_no_longer_doubles() {
         let flight = |at: u64| if at < 40 { 10_000 << (at / 4) } else { 10_000_000 + at * 20_000 };
         let samples = samples(|at, sample| {
-            (sample.in_flight_bytes, sample.in_flight_peak_bytes) = (0, flight(at));
+            (sample.in_flight_bytes, sample.in_flight_peak_bytes) = (0, flight(at) as u32);
             sample.in_flight_before_acks_bytes = 17 * flight(at);
         });
         let packets = StreamPackets::of(&samples, &STANDARD);
@@ -275,15 +275,15 @@ mod tests {
                     dsacks: short[7],
                     sack_acks: short[8],
                     out_of_order_segments: short[9],
-                    prompt_bytes: long[5],
-                    unprompted_bytes: long[6],
+                    prompt_bytes: long[5] as u32,
+                    unprompted_bytes: long[6] as u32,
                     pushes: short[10],
                     tails: short[11],
                     largest_bytes: short[12],
                     acks: short[13],
                     in_flight_before_acks_bytes: long[7],
-                    in_flight_peak_bytes: long[8],
-                    unacked_peak_bytes: long[9],
+                    in_flight_peak_bytes: long[8] as u32,
+                    unacked_peak_bytes: long[9] as u32,
                     rwnd_at_peak_bytes: is_known.then_some(short[2]),
                     ..PacketSample::default()
                 })

@@ -37,8 +37,10 @@ pub(super) struct SenderSample {
     pub(super) cwnd: Option<(f64, u64)>,
     /// Of the send buffer: share, memory and limit.
     pub(super) sndbuf: Option<(f64, u64, u64)>,
-    /// The kernel's clocks so far: with data outstanding, and of that waiting for room in the send buffer.
-    pub(super) sndbuf_clocks: Option<(u64, u64)>,
+    /// The kernel's clocks so far: with data outstanding, and of that waiting for room in the send buffer, or in the receiver's window.
+    pub(super) busy_us: Option<u64>,
+    pub(super) sndbuf_limited_us: Option<u64>,
+    pub(super) rwnd_limited_us: Option<u64>,
     pub(super) has_ssthresh: bool,
     pub(super) rto_us: Option<u64>,
     pub(super) backoff: Option<u8>,
@@ -78,7 +80,9 @@ impl SenderSample {
             rwnd: rwnd_used(info).zip(window),
             cwnd: in_flight.map(|(in_flight, cwnd)| (ratio(in_flight, cwnd), cwnd)),
             sndbuf: queued.map(|(queued, limit)| (ratio(queued, limit), queued, limit)),
-            sndbuf_clocks: info.busy_us.zip(info.sndbuf_limited_us),
+            busy_us: info.busy_us,
+            sndbuf_limited_us: info.sndbuf_limited_us,
+            rwnd_limited_us: info.rwnd_limited_us,
             has_ssthresh: info.ssthresh_bytes.is_some(),
             rto_us: info.rto_us.map(u64::from),
             backoff: info.backoff,

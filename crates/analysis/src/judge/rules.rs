@@ -71,6 +71,7 @@ pub static RULES: &[&Rule] = &[
     &testbed::DATA_PATH_BUSY,
     &cpu::BUSY,
     &sndbuf::COUNTED,
+    &rwnd::COUNTED,
     &sndbuf::EMPTIED_AND_REFILLED,
     &sndbuf::EXPLAINS_RATE,
     &pacing::EXPLAINS_RATE,

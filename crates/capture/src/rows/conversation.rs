@@ -36,7 +36,7 @@ const FIRST_TIMER_US: u32 = 1_000_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Conversation {
     /// When the first payload of either side passed.
-    begun_ns: Option<u64>,
+    begun_ns: Option<NonZeroU64>,
     speakers: [Speaker; 2],
 }
 
@@ -52,7 +52,7 @@ pub struct Answers {
 /// A time in which nothing came back until the retransmission timer ran out.
 #[derive(Debug, Clone, Copy)]
 struct TimerWait {
-    from_ns: u64,
+    from_ns: NonZeroU64,
     to_ns: u64,
 }
 
@@ -62,11 +62,13 @@ struct Speaker {
     waits: Waits,
     answers: Answers,
     /// Its last payload.
-    last_ns: Option<u64>,
-    /// Where what it sends without a wait began, and what a shorter one than a round trip belongs to.
-    piece: Option<(u64, Waiting)>,
+    last_ns: Option<NonZeroU64>,
+    /// When what it sends without a wait began.
+    piece_ns: u64,
+    /// What that belongs to where it is shorter than a round trip; absent without one.
+    piece: Option<Waiting>,
     /// The first and the last payload of the other side since.
-    heard: Option<(u64, u64)>,
+    heard: Option<(NonZeroU64, u64)>,
     /// Whether something of it is not acknowledged, and how much was after its last payload.
     is_out: bool,
     out_bytes: u32,
@@ -90,8 +92,8 @@ struct Speaker {
     is_repeating: bool,
     /// From when to when the timer was awaited that sent a few segments again since.
     timer: Option<TimerWait>,
-    /// Of the time since its last payload, for how long the other side waited for its timer, since what it had said was lost.
-    lost_ns: u64,
+    /// Of the time since its last payload, for how long, in microseconds, the other side waited for its timer, since what it had said was lost.
+    lost_us: u32,
     /// Since when the other side's window has no room for a segment.
     closed_ns: Option<NonZeroU64>,
 }
@@ -145,7 +147,7 @@ impl Conversation {
         if half.unacked_bytes() > 0 {
             return;
         }
-        let age_ns = event.time_ns.saturating_sub(own.last_ns.unwrap_or(event.time_ns));
+        let age_ns = event.time_ns.saturating_sub(own.spoke_ns().unwrap_or(event.time_ns));
         if age_ns >= DELAYED_NS {
             let few_bytes = SEGMENTS_OUT * half.mss_bytes();
             let has_room =
@@ -167,7 +169,8 @@ impl Conversation {
     #[inline]
     fn spoke(&mut self, connection: &Connection, event: &Event) {
         let (side, peer, now) = (event.side, event.side.other(), event.time_ns);
-        let begun_ns = *self.begun_ns.get_or_insert(now);
+        self.begun_ns = self.begun_ns.or_else(|| NonZeroU64::new(now));
+        let begun_ns = self.begun_ns.map_or(now, NonZeroU64::get);
         let is_remark = event.payload <= REMARK_BYTES && connection.half(peer).unacked_bytes() > 0;
         if !is_remark {
             self.speakers[peer as usize].hear(now);
@@ -179,9 +182,9 @@ impl Conversation {
         }
         if own.is_held(connection, event) {
             own.end_piece(connection);
-            own.waits.add(Waiting::Nagle, now.saturating_sub(own.last_ns.unwrap_or(now)) / 1_000);
+            own.waits.add(Waiting::Nagle, now.saturating_sub(own.spoke_ns().unwrap_or(now)) / 1_000);
             own.waits.nagles = own.waits.nagles.saturating_add(1);
-            own.piece = Some((now, Waiting::Nagle));
+            (own.piece_ns, own.piece) = (now, Some(Waiting::Nagle));
         } else if !own.is_out {
             own.end_wait(connection, event, begun_ns);
         }
@@ -194,8 +197,9 @@ impl Conversation {
             // begins.
             own.unanswered_ns = NonZeroU64::new(now);
         }
-        let is_new_flight =
-            own.last_ns.is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));
+        let is_new_flight = own
+            .spoke_ns()
+            .is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));
         own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes }.saturating_add(event.payload);
         own.begin_to_listen(now);
         let out_bytes = half.unacked_bytes();
@@ -245,7 +249,7 @@ impl Conversation {
         for side in Side::BOTH {
             let own = &mut self.speakers[side as usize];
             own.end_piece(connection);
-            if let Some(last_ns) = own.last_ns.filter(|_| own.is_out) {
+            if let Some(last_ns) = own.spoke_ns().filter(|_| own.is_out) {
                 // Nothing came back: no timer helped.
                 own.timer = None;
                 own.end_silence(last_ns, connection.half(side));
@@ -263,16 +267,22 @@ impl Answers {
 }
 
 impl Speaker {
+    /// When its last payload passed.
+    fn spoke_ns(&self) -> Option<u64> {
+        self.last_ns.map(NonZeroU64::get)
+    }
+
     /// It sent payload: what the other side says from now on is the answer.
     #[inline]
     const fn begin_to_listen(&mut self, now: u64) {
-        (self.last_ns, self.heard, self.lost_ns) = (Some(now), None, 0);
+        (self.last_ns, self.heard, self.lost_us) = (NonZeroU64::new(now), None, 0);
     }
 
     /// The other side said something.
     #[inline]
     fn hear(&mut self, now: u64) {
-        self.heard = Some((self.heard.map_or(now, |(first, _)| first), now));
+        let first = self.heard.map(|(first, _)| first).or_else(|| NonZeroU64::new(now));
+        self.heard = first.map(|first| (first, now));
     }
 
     /// It sends again what is out, by a timer: fewer segments than show a loss by the ACKs of others, or than a congestion window that is used up.
@@ -282,7 +292,8 @@ impl Speaker {
             return;
         }
         self.end_piece(connection);
-        let from_ns = unanswered_ns.get().max(self.last_ns.unwrap_or(now)).min(now);
+        let from_ns = unanswered_ns.get().max(self.spoke_ns().unwrap_or(now)).min(now);
+        let Some(from_ns) = NonZeroU64::new(from_ns) else { return };
         self.timer.get_or_insert(TimerWait { from_ns, to_ns: now }).to_ns = now;
     }
 
@@ -291,10 +302,10 @@ impl Speaker {
         if self.is_out {
             return;
         }
-        if let Some((_, last)) = self.heard.as_mut().filter(|(_, last)| *last <= timer.from_ns) {
-            let lost_ns = timer.to_ns - timer.from_ns;
+        if let Some((_, last)) = self.heard.as_mut().filter(|(_, last)| *last <= timer.from_ns.get()) {
+            let lost_ns = timer.to_ns - timer.from_ns.get();
             *last = timer.to_ns;
-            self.lost_ns += lost_ns;
+            self.lost_us = self.lost_us.saturating_add(u32::try_from(lost_ns / 1_000).unwrap_or(u32::MAX));
             self.waits.add(Waiting::Timer, lost_ns / 1_000);
         }
     }
@@ -315,7 +326,7 @@ impl Speaker {
             self.end_piece(connection);
             self.waits.add(Waiting::ZeroWindow, event.time_ns.saturating_sub(since_ns.get()) / 1_000);
             self.begin_to_listen(event.time_ns);
-            self.piece = Some((event.time_ns, Waiting::ZeroWindow));
+            (self.piece_ns, self.piece) = (event.time_ns, Some(Waiting::ZeroWindow));
         }
     }
 
@@ -336,7 +347,7 @@ impl Speaker {
         if event.payload >= mss || !self.is_unfinished || !event.flags.has(Flags::PSH) {
             return false;
         }
-        let (None, Some(last_ns)) = (self.small_to, self.last_ns) else { return false };
+        let (None, Some(last_ns)) = (self.small_to, self.spoke_ns()) else { return false };
         let acked_ns = self.small_acked_ns;
         let own_ns = to_end_ns(connection, event.side);
         let after_ack_ns = event.time_ns.saturating_sub(acked_ns);
@@ -350,10 +361,10 @@ impl Speaker {
     /// It speaks, with everything before acknowledged: names what it waited for.
     fn end_wait(&mut self, connection: &Connection, event: &Event, begun_ns: u64) {
         let (now, side) = (event.time_ns, event.side);
-        let from_ns = self.last_ns.unwrap_or(begun_ns);
+        let from_ns = self.spoke_ns().unwrap_or(begun_ns);
         let own_ns = to_end_ns(connection, side);
         let is_answered = |asked_ns: u64| is_round_trip(now.saturating_sub(asked_ns), own_ns);
-        let belongs_to = match self.heard {
+        let belongs_to = match self.heard.map(|(first, last)| (first.get(), last)) {
             // Sooner than anything can come from that end: it was under way already.
             Some((first, _)) if !is_answered(first) => return,
             Some((first, last)) => {
@@ -362,7 +373,7 @@ impl Speaker {
                 self.end_piece(connection);
                 let peer_ns = to_end_ns(connection, side.other());
                 self.divide(first.saturating_sub(from_ns), peer_ns, Waiting::Request);
-                let asking_ns = last.saturating_sub(first).saturating_sub(self.lost_ns);
+                let asking_ns = last.saturating_sub(first).saturating_sub(u64::from(self.lost_us) * 1_000);
                 self.waits.add(Waiting::Request, asking_ns / 1_000);
                 self.divide(now.saturating_sub(last), own_ns, Waiting::Response);
                 self.answers.add(now.saturating_sub(last));
@@ -407,7 +418,7 @@ impl Speaker {
                 }
             }
         };
-        self.piece = Some((now, belongs_to));
+        (self.piece_ns, self.piece) = (now, Some(belongs_to));
     }
 
     /// Whether its last payload may have been the middle of what was written.
@@ -446,7 +457,8 @@ impl Speaker {
 
     /// What it sent since the last wait takes less than a round trip: it belongs to that wait.
     fn end_piece(&mut self, connection: &Connection) {
-        let Some(((from_ns, belongs_to), last_ns)) = self.piece.take().zip(self.last_ns) else { return };
+        let Some((belongs_to, last_ns)) = self.piece.take().zip(self.spoke_ns()) else { return };
+        let from_ns = self.piece_ns;
         let length_ns = last_ns.saturating_sub(from_ns);
         if length_ns < full_ns(connection) {
             self.waits.add(belongs_to, length_ns / 1_000);
@@ -463,11 +475,11 @@ impl Speaker {
         let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
         if silent_us > SILENT_TIMERS * u64::from(timer_us) {
             self.waits.add(Waiting::Silence, silent_us);
-            (self.piece, self.last_ns) = (None, Some(now));
+            (self.piece, self.last_ns) = (None, NonZeroU64::new(now));
             return None;
         }
         let timer = timer?;
-        self.waits.add(Waiting::Timer, (timer.to_ns - timer.from_ns) / 1_000);
+        self.waits.add(Waiting::Timer, (timer.to_ns - timer.from_ns.get()) / 1_000);
         Some(timer)
     }
 }

@@ -4,9 +4,13 @@ use super::conversation::Conversation;
 use crate::headers::Flags;
 use crate::tcp::{Connection, EcnMode, Event, Half, Side};
 use pipefill_core::record::PacketSample;
+use std::num::NonZeroU16;
 
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
 const PROMPT_NS: u64 = 100_000;
+
+/// No byte ends there.
+const ACKED: u64 = u64::MAX;
 
 /// What let data out since the last sample, and the most that was out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,11 +18,11 @@ pub(super) struct Clocking {
     last_ack_ns: u64,
     acked_to: u64,
     /// New data that followed an ACK at once, and data that did not, bytes.
-    prompt: u64,
-    unprompted: u64,
+    prompt: u32,
+    unprompted: u32,
     /// What the last ACK acknowledged and nothing has followed for, and the part of `prompt` that followed for as much, bytes.
-    credit: u64,
-    clocked: u64,
+    credit: u32,
+    clocked: u32,
     /// The last new data, and how often some came after none for half of the path's round trip.
     last_data_ns: u64,
     bursts: u16,
@@ -31,16 +35,17 @@ pub(super) struct Clocking {
     before_acks: u64,
     acks: u32,
     /// In flight after the last packet.
-    current: u64,
+    current: u32,
     /// Where the last segment with PSH ended.
     pushed_to: u64,
-    /// Where the first full segment ended, until it is acknowledged; and whether it was.
+    /// Where the first full segment ended; 0 before it, and [`ACKED`] once it is acknowledged.
     full_to: u64,
-    is_full_acked: bool,
     /// Most in flight, most outstanding, and the window then.
-    in_flight: u64,
-    unacked: u64,
+    in_flight: u32,
+    unacked: u32,
     window: Option<u32>,
+    /// Whether something was outstanding after the last segment of either side.
+    pub(super) is_out: bool,
 }
 
 impl Clocking {
@@ -49,12 +54,12 @@ impl Clocking {
     pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
         let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
-        let bytes = u64::from(event.payload);
-        *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
+        let let_out = if is_prompt { &mut self.prompt } else { &mut self.unprompted };
+        *let_out = let_out.saturating_add(event.payload);
         if is_prompt {
-            let clocked = bytes.min(self.credit);
+            let clocked = event.payload.min(self.credit);
             self.credit -= clocked;
-            self.clocked += clocked;
+            self.clocked = self.clocked.saturating_add(clocked);
         }
         let silent_ns = event.time_ns.saturating_sub(self.last_data_ns);
         let is_burst = |rtt_us: u32| rtt_us > 0 && silent_ns >= u64::from(rtt_us.div_ceil(2)) * 1_000;
@@ -69,11 +74,12 @@ impl Clocking {
             self.pushed(event, connection);
         }
         self.largest = self.largest.max(event.payload);
-        self.current = own.in_flight_bytes();
+        self.current = whole(own.in_flight_bytes());
         self.in_flight = self.in_flight.max(self.current);
         let window = peer.window_bytes();
-        if self.window.is_none() || room(own.unacked_bytes(), window) <= room(self.unacked, self.window) {
-            (self.unacked, self.window) = (own.unacked_bytes(), window);
+        let unacked = whole(own.unacked_bytes());
+        if self.window.is_none() || room(unacked, window) <= room(self.unacked, self.window) {
+            (self.unacked, self.window) = (unacked, window);
         }
     }
 
@@ -96,13 +102,15 @@ impl Clocking {
             return;
         }
         if own.acked_to() > self.acked_to {
-            self.credit = own.acked_to() - self.acked_to;
+            self.credit = whole(own.acked_to() - self.acked_to);
             (self.last_ack_ns, self.acked_to) = (now_ns, own.acked_to());
-            self.is_full_acked |= self.full_to > 0 && own.acked_to() >= self.full_to;
-            self.before_acks += self.current;
+            if self.full_to > 0 && own.acked_to() >= self.full_to {
+                self.full_to = ACKED;
+            }
+            self.before_acks += u64::from(self.current);
             self.acks += 1;
         }
-        self.current = own.in_flight_bytes();
+        self.current = whole(own.in_flight_bytes());
     }
 
     /// The same, and no time since an earlier ACK is known.
@@ -121,14 +129,19 @@ impl Clocking {
             current: self.current,
             pushed_to: self.pushed_to,
             full_to: self.full_to,
-            is_full_acked: self.is_full_acked,
+            is_out: self.is_out,
             ..Self::default()
         };
     }
 }
 
-fn room(unacked: u64, window: Option<u32>) -> u64 {
-    window.map_or(u64::MAX, |window| u64::from(window).saturating_sub(unacked))
+fn room(unacked: u32, window: Option<u32>) -> u32 {
+    window.map_or(u32::MAX, |window| window.saturating_sub(unacked))
+}
+
+/// No window is larger than a gigabyte (RFC 7323, 2.3).
+fn whole(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// The samples of both directions at one time.
@@ -151,7 +164,7 @@ impl SamplePair {
         let has_ece = connection.ecn_mode() != Some(EcnMode::Accurate);
         let side = |side: Side| PacketSample {
             waits: conversation.waits(side),
-            syn_window_bytes: connection.opening(side.other()).map(|syn| syn.window),
+            syn_window_bytes: connection.opening(side.other()).and_then(|syn| NonZeroU16::new(syn.window)),
             ece_acks: if has_ece { connection.half(side.other()).ecn().ece } else { 0 },
             ..sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
         };
@@ -209,7 +222,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         mss_bytes: own.mss_bytes(),
         ca_state: own.ca_state(),
         acked_bytes: own.acked_to().saturating_sub(1),
-        full_acked: own.has_syn().then_some(clocking.is_full_acked),
+        full_acked: own.has_syn().then_some(clocking.full_to == ACKED),
         unacked_bytes: own.unacked_bytes(),
         in_flight_bytes: own.in_flight_bytes(),
         sacked_segments: own.sacked_segments(),

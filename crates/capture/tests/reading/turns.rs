@@ -437,7 +437,7 @@ fn what_follows_an_ack_is_clocked_as_far_as_that_acknowledged() {
             talk.say(false, us + 50, written);
         }
         let samples = talk.watched().samples(Side::B, 0);
-        let sum = |of: fn(&pipefill_core::record::PacketSample) -> u64| samples.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&pipefill_core::record::PacketSample) -> u32| samples.iter().map(of).sum::<u32>();
         sum(|sample| sample.clocked_bytes) as f64 / sum(|sample| sample.prompt_bytes) as f64
     };
     assert!(clocked(4 * MSS) > 0.99, "{}", clocked(4 * MSS));
@@ -456,7 +456,7 @@ fn what_follows_an_ack_is_clocked_as_far_as_that_acknowledged() {
             }
         }
         let samples = talk.watched().samples(Side::B, 0);
-        let sum = |of: fn(&pipefill_core::record::PacketSample) -> u64| samples.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&pipefill_core::record::PacketSample) -> u32| samples.iter().map(of).sum::<u32>();
         sum(|sample| sample.clocked_bytes) as f64 / sum(|sample| sample.prompt_bytes).max(1) as f64
     };
     assert!(unclocked < 0.2, "{unclocked}");

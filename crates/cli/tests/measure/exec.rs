@@ -347,7 +347,7 @@ fn what_limits_a_program() -> Outcome {
         "{fastest}"
     );
     assert_eq!(fastest["process"], "iperf3");
-    assert!(fastest["verdict"].as_str().is_some_and(|verdict| verdict.contains("the pipe")), "{fastest}");
+    assert!(fastest["verdict"].as_str().is_some_and(|verdict| verdict.contains("by the path")), "{fastest}");
     let explained = folder.pipefill(&["explain", "records", "--json"]).output().unwrap();
     assert!(explained.status.success(), "{}", text(&explained.stderr));
     assert!(text(&explained.stdout).contains("\"path\""), "{}", text(&explained.stdout));

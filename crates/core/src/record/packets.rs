@@ -4,6 +4,7 @@ use super::StreamEnd;
 use crate::tcp_info::CaState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU16;
 
 /// Where the capture point is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -63,7 +64,7 @@ pub struct PacketSample {
     pub rwnd_scale: Option<u8>,
     /// The window in the receiver's SYN, which is not scaled (RFC 7323, 2.2); absent where that was not captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub syn_window_bytes: Option<u16>,
+    pub syn_window_bytes: Option<NonZeroU16>,
     /// Smoothed round trip from the capture point to the receiver and back.
     pub srtt_us: Option<u32>,
     /// The least one.
@@ -95,12 +96,12 @@ pub struct PacketSample {
     /// Segments that passed out of order so far, whatever the reason.
     pub out_of_order_segments: u32,
     /// New payload in the interval that followed an ACK at once.
-    pub prompt_bytes: u64,
+    pub prompt_bytes: u32,
     /// Of that, what was no more than the ACK acknowledged.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub clocked_bytes: u64,
+    pub clocked_bytes: u32,
     /// New payload that followed none.
-    pub unprompted_bytes: u64,
+    pub unprompted_bytes: u32,
     /// Times in the interval that new data came after none for at least half of the path's round trip; 0 where that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bursts: u16,
@@ -115,9 +116,9 @@ pub struct PacketSample {
     /// In flight before each of them, added up.
     pub in_flight_before_acks_bytes: u64,
     /// Most in flight in the interval.
-    pub in_flight_peak_bytes: u64,
+    pub in_flight_peak_bytes: u32,
     /// Unacknowledged when the advertised window had the least room.
-    pub unacked_peak_bytes: u64,
+    pub unacked_peak_bytes: u32,
     /// That window.
     pub rwnd_at_peak_bytes: Option<u32>,
     /// What the direction waited for until its last payload.
@@ -277,18 +278,18 @@ impl PacketSample {
     }
 
     /// New payload in the interval.
-    pub const fn new_bytes(&self) -> u64 {
-        self.prompt_bytes.saturating_add(self.unprompted_bytes)
+    pub fn new_bytes(&self) -> u64 {
+        u64::from(self.prompt_bytes) + u64::from(self.unprompted_bytes)
     }
 
     /// Most in flight in the interval and at its end.
     pub fn most_in_flight_bytes(&self) -> u64 {
-        self.in_flight_peak_bytes.max(self.in_flight_bytes)
+        u64::from(self.in_flight_peak_bytes).max(self.in_flight_bytes)
     }
 
     /// Room in the advertised window when there was least; `None` where nothing was sent or the window is unknown.
     pub fn least_room_bytes(&self) -> Option<u64> {
-        self.rwnd_at_peak_bytes.map(|window| u64::from(window).saturating_sub(self.unacked_peak_bytes))
+        self.rwnd_at_peak_bytes.map(|window| u64::from(window.saturating_sub(self.unacked_peak_bytes)))
     }
 
     /// Whether the receiver's SACKs show segments that came in another order: more than its DSACKs explain.

@@ -253,9 +253,10 @@ fn windowed(diagnosis: &Diagnosis, measured: &Measured) -> String {
     }
 }
 
-/// Where nothing shows it.
+/// Where packets, which have no congestion window, do not show it.
 fn owner_of_window(judged: &JudgedFlow) -> &'static str {
-    if judged.is_observed() && judged.diagnosis.cause.is_none() {
+    let diagnosis = &judged.diagnosis;
+    if judged.is_observed() && diagnosis.figures.cwnd_bytes.is_none() && diagnosis.cause.is_none() {
         "; a program that set its receive buffer and the maximum of tcp_rmem look the same here"
     } else {
         ""

@@ -285,7 +285,7 @@ fn packets(change: impl Fn(u64, &mut PacketSample)) -> Vec<PacketSample> {
 fn packets_near_the_sender_show_what_lets_data_out() {
     let of = |change: fn(u64, &mut PacketSample)| captured(&packets(change), &[]).judge().remove(0).flow;
     let growing = of(|at, sample| {
-        sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
+        sample.in_flight_peak_bytes = (100_000 + 2_000 * at) as u32;
         sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
     });
     assert_eq!(growing.verdict.limited_by, Some(LimitedBy::Cwnd), "{:?}", growing.verdict.rule);
@@ -319,7 +319,7 @@ fn packets_near_the_receiver_show_a_sender_that_paces_and_elsewhere_they_do_not(
 #[test]
 fn a_second_capture_revises_what_the_verdict_rests_on() {
     let sent = packets(|at, sample| {
-        sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
+        sample.in_flight_peak_bytes = (100_000 + 2_000 * at) as u32;
         sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
     });
     let judged = judge_together(&[captured(&sent, &[])]).0.remove(0);
@@ -370,12 +370,12 @@ proptest::proptest! {
                 rwnd_at_peak_bytes: Some(small(value[2])),
                 retransmits: small(value[3]),
                 timeouts: small(value[4]),
-                prompt_bytes: value[5],
+                prompt_bytes: value[5] as u32,
                 pushes: small(value[6]),
                 largest_bytes: small(value[7]),
                 acks: small(value[8]),
                 in_flight_before_acks_bytes: value[1],
-                in_flight_peak_bytes: value[6],
+                in_flight_peak_bytes: value[6] as u32,
                 ..PacketSample::default()
             })
             .collect();

@@ -221,7 +221,7 @@ mod tests {
             PacketSample {
                 t_us: at * 10_000,
                 acked_bytes,
-                unprompted_bytes: bytes(at),
+                unprompted_bytes: bytes(at) as u32,
                 mss_bytes: 1_448,
                 path_rtt_us: Some(200_000),
                 ..PacketSample::default()

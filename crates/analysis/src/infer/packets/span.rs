@@ -50,8 +50,9 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             fallen_share: fallen_share(samples, from..to, t),
             since_loss: if has_losses(own) { 0 } else { since_loss },
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
-            prompt_share: sum(own, |sample| sample.prompt_bytes) / sum(own, PacketSample::new_bytes).max(1.0),
-            clocked_share: sum(own, |sample| sample.clocked_bytes)
+            prompt_share: sum(own, |sample| sample.prompt_bytes.into())
+                / sum(own, PacketSample::new_bytes).max(1.0),
+            clocked_share: sum(own, |sample| sample.clocked_bytes.into())
                 / sum(own, PacketSample::new_bytes).max(1.0),
             unevenness: new_bytes_unevenness(own),
             rtt_risen: rtt_risen(own),
@@ -97,7 +98,7 @@ impl CutSpan {
     pub(crate) fn window_at(&self, sample: &PacketSample) -> (u64, Option<u64>) {
         let PacketSample { unacked_bytes, rwnd_bytes, unacked_peak_bytes, rwnd_at_peak_bytes, .. } = *sample;
         let (unacked, window) = if self.has_full_window {
-            (unacked_peak_bytes.max(unacked_bytes), rwnd_at_peak_bytes.or(rwnd_bytes))
+            (u64::from(unacked_peak_bytes).max(unacked_bytes), rwnd_at_peak_bytes.or(rwnd_bytes))
         } else {
             (unacked_bytes, rwnd_bytes)
         };

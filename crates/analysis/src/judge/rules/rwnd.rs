@@ -37,6 +37,17 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
     },
 };
 
+/// Its clock runs where what was written has no room in the window (`tcp_write_xmit()`), and counts nothing else.
+pub(super) const COUNTED: Rule = Rule {
+    id: RuleId::new("rwnd.counted"),
+    question: "Does data wait, while the kernel counts that the receive window kept it back for most of the time with data outstanding?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let share = evidence.sender.as_ref().and_then(|sender| sender.rwnd_limited_share);
+        is_waiting(evidence, t, trace) && share.is_some_and(|share| trace.at_least(t.counter_names, share))
+    },
+};
+
 pub(super) const ARRIVES_WHOLE: Rule = Rule {
     id: RuleId::new("rwnd.arrives_whole"),
     question: "Does nearly the whole advertised window arrive in a round trip?",
