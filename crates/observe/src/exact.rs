@@ -53,7 +53,7 @@ impl ExactStates {
     /// Hands the connections what was sent again since the last call.
     pub(crate) fn take_retransmits(&mut self, tracker: &mut Tracker) {
         self.trace.drain(|cookie, row| {
-            if let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) {
+            if let Some(exact) = tracker.get_mut(cookie).and_then(|tracked| tracked.exact.as_mut()) {
                 keep(exact, row);
             }
         });
@@ -67,7 +67,7 @@ impl ExactStates {
         }
         // Whose it was, nobody knows.
         for &cookie in &self.watched {
-            if let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) {
+            if let Some(exact) = tracker.get_mut(cookie).and_then(|tracked| tracked.exact.as_mut()) {
                 exact.lost += 1;
             }
         }

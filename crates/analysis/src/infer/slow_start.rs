@@ -15,7 +15,7 @@ pub(crate) struct SlowStart {
 }
 
 /// The slow starts of a stream whose packets were captured near its receiver, in order of time: at its beginning, and after each silence that is longer
-/// than the retransmission timer. None where it did not begin with one, or its round trips cannot be told apart.
+/// than the retransmission timer. None where it did not begin with one, or its round trips cannot be distinguished.
 pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<SlowStart> {
     let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else {
         return Vec::new();

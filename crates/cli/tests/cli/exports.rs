@@ -485,7 +485,7 @@ fn disciplines_of_queues_have_rows_and_columns_of_their_own() {
     let text = report("csv-aqm-samples");
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let place = |name: &str| names.iter().position(|one| *one == name).unwrap();
+    let place = |name: &str| names.iter().position(|column| *column == name).unwrap();
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
     let directory = cells[1]["run_values"][0]["directory"].as_str().unwrap();
     assert!(rows.len() > 100, "a row each 10 ms: {}", rows.len());
@@ -522,7 +522,7 @@ fn a_cell_with_several_flows_has_a_row_for_each() {
     let text = report("csv");
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let place = |name: &str| names.iter().position(|one| *one == name).unwrap();
+    let place = |name: &str| names.iter().position(|column| *column == name).unwrap();
     assert_eq!(lines.count(), 5, "the cell, and four flows");
     let table = report("table");
     let of_flows = table.split("each flow (medians)").nth(1).unwrap();

@@ -373,7 +373,7 @@ fn the_queues_are_kept(folder: &Folder) {
     let samples = report("csv-aqm-samples");
     let mut lines = samples.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let place = |name: &str| names.iter().position(|one| *one == name).unwrap();
+    let place = |name: &str| names.iter().position(|column| *column == name).unwrap();
     let rows = lines.map(|line| line.split(',').collect::<Vec<_>>());
     let of_data: Vec<Vec<&str>> =
         rows.filter(|row| row[place("cell")] == "0" && row[place("direction")] == "forward").collect();

@@ -16,7 +16,8 @@ pub(super) fn narrow(number: u64) -> u32 {
 
 /// The value of the first attribute of this kind. What is damaged ends the search.
 pub(super) fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
-    let found = NlasIterator::new(attributes).map_while(Result::ok).find(|one| one.kind() == kind)?;
+    let found =
+        NlasIterator::new(attributes).map_while(Result::ok).find(|attribute| attribute.kind() == kind)?;
     let length = usize::from(found.length());
     found.into_inner().get(NLA_HEADER_SIZE..length)
 }

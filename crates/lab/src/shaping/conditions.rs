@@ -1,4 +1,4 @@
-//! A path of a scenario as what tbf, netem and the discipline of the queue are told.
+//! A path of a scenario as the settings of tbf, netem and the discipline of the queue.
 //!
 //! Everything is on the way out: the round trip's whole delay, and what the forward direction has of loss, jitter and a bottleneck. A packet
 //! meets it in the order of the lab's path. What these qdiscs can't do is refused.

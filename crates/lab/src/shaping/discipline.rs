@@ -35,7 +35,7 @@ const RED_ADAPTATIVE: u8 = 4;
 const RED_STAB_SIZE: usize = 256;
 /// The longest such shift (`tc_red_eval_idle_damping()`).
 const RED_SHIFT_MAX: f64 = 31.0;
-/// Idle times are told apart up to this many units.
+/// Idle times are distinguished up to this many units.
 const RED_IDLE_UNITS: f64 = 512.0;
 /// The kernel's ticks in a second (`PSCHED_TICKS_PER_SEC`).
 const TICKS: f64 = 15_625_000.0;
