@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs cases once through exec and pcap: run.py FILE.toml OUT [NAME…]. What each says is in OUT/NAME: exec.json, near.json, far.json, rec/."""
 import json, os, shutil, subprocess, sys, time, tomllib
-KIT = os.path.dirname(os.path.abspath(__file__)); B = os.environ.get("PIPEFILL", "pipefill")
+KIT = os.path.dirname(os.path.abspath(sys.argv[1])); B = os.environ.get("PIPEFILL", "pipefill")
 cases = tomllib.load(open(sys.argv[1], "rb"))["case"]; OUT = os.path.abspath(sys.argv[2])
 for c in cases:
     if not any(c["name"].startswith(n) for n in sys.argv[3:]): continue
