@@ -4,7 +4,7 @@ import json, os, shutil, subprocess, sys, time, tomllib
 KIT = os.path.dirname(os.path.abspath(sys.argv[1])); B = os.environ.get("PIPEFILL", "pipefill")
 cases = tomllib.load(open(sys.argv[1], "rb"))["case"]; OUT = os.path.abspath(sys.argv[2])
 for c in cases:
-    if not any(c["name"].startswith(n) for n in sys.argv[3:]): continue
+    if sys.argv[3:] and not any(c["name"].startswith(n) for n in sys.argv[3:]): continue
     d = f"{OUT}/{c['name']}"
     if os.path.exists(d): print(c["name"], "exists"); continue
     w = d + "/work"; os.makedirs(w); env = dict(os.environ, KIT=KIT)

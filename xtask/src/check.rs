@@ -33,26 +33,27 @@ const OK: u8 = 0;
 /// This machine lacks what a rule needs; nothing is wrong with the others.
 const CANNOT_LOOK: u8 = 3;
 
-/// Checks the `names`d rules, all where there is no name. Returns the exit code.
+/// Checks the `names`d rules, all where there is no name. Prints the problems of each, then a line with its name: `words: problems: 2`. Returns the
+/// exit code.
 ///
 /// # Errors
-/// All problems, one a line; a rule that is not known.
+/// The rules that have problems; a rule that is not known; a file that can't be read.
 pub(crate) fn run(workspace: &Workspace, names: &[String]) -> Result<u8, String> {
-    let (mut problems, mut code) = (Vec::new(), OK);
+    let (mut broken, mut code) = (Vec::new(), OK);
     for (name, rule) in chosen(names)? {
         match rule(workspace)? {
-            Outcome::Problems(found) => problems.extend(found),
+            Outcome::Problems(found) if found.is_empty() => println!("{name}: no problems"),
+            Outcome::Problems(found) => {
+                println!("{}\n{name}: problems: {}", found.join("\n"), found.len());
+                broken.push(name);
+            }
             Outcome::CannotLook(why) => {
-                println!("{name} is not checked: {why}");
+                println!("{name}: not checked: {why}");
                 code = CANNOT_LOOK;
             }
         }
     }
-    if !problems.is_empty() {
-        return Err(format!("{}\nxtask check: problems: {}", problems.join("\n"), problems.len()));
-    }
-    println!("xtask check: {} crates, problems: none", workspace.crates.len());
-    Ok(code)
+    if broken.is_empty() { Ok(code) } else { Err(format!("xtask check: problems of {}", broken.join(", "))) }
 }
 
 fn chosen(names: &[String]) -> Result<Vec<(&'static str, Rule)>, String> {

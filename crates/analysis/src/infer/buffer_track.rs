@@ -6,7 +6,7 @@ use pipefill_core::record::{BufferLimits, PacketSample, StreamEnd, TcpSample};
 use pipefill_core::stacks::Stack;
 
 /// Follows one stream.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct BufferTrack {
     /// See [`Thresholds::buffer_crept`].
     crept: f64,
@@ -20,15 +20,37 @@ pub(crate) struct BufferTrack {
     max_pacing_rate_bps: Option<u64>,
 }
 
-/// The largest value so far.
-#[derive(Debug, Clone, Copy)]
+/// The largest value so far, step by step.
+#[derive(Debug, Clone)]
 struct Growth {
-    bytes: u64,
     first_bytes: u64,
-    /// When it was reached but for a part that counts as none …
-    since_us: u64,
-    /// … and what it was then.
-    since_bytes: u64,
+    /// In order of time, at least one: each is larger than the one before by more than a part that counts as none.
+    steps: Vec<Step>,
+    /// When the last value was seen.
+    seen_us: u64,
+}
+
+/// A value that stood for a while.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    from_us: u64,
+    from_bytes: u64,
+    /// The largest of the while.
+    bytes: u64,
+}
+
+impl Growth {
+    /// What stood at `t_us`, for as long as it did: packets are judged when all of them are known.
+    fn at(&self, t_us: u64) -> Plateau {
+        let next = self.steps.partition_point(|step| step.from_us <= t_us).max(1);
+        let step = self.steps[next - 1];
+        let to_us = self.steps.get(next).map_or(self.seen_us.max(t_us), |next| next.from_us);
+        Plateau {
+            bytes: step.bytes,
+            first_bytes: self.first_bytes,
+            steady_us: to_us.saturating_sub(step.from_us),
+        }
+    }
 }
 
 impl BufferTrack {
@@ -85,21 +107,15 @@ impl BufferTrack {
         [sender_limits, receiver_limits]: [Option<BufferLimits>; 2],
         receiver_stack: Option<Stack>,
     ) -> BufferEvidence {
-        let at = |growth: Option<Growth>| {
-            growth.map(|growth| Plateau {
-                bytes: growth.bytes,
-                first_bytes: growth.first_bytes,
-                steady_us: t_us.saturating_sub(growth.since_us),
-            })
-        };
+        let at = |growth: &Option<Growth>| growth.as_ref().map(|growth| growth.at(t_us));
         BufferEvidence {
             window_scaling: self.window_scaling,
             window_scale: self.window_scale,
             syn_window: self.syn_window,
             segment: self.segment,
-            window: at(self.window),
-            rcvbuf: at(self.rcvbuf),
-            sndbuf: at(self.sndbuf),
+            window: at(&self.window),
+            rcvbuf: at(&self.rcvbuf),
+            sndbuf: at(&self.sndbuf),
             sender_limits,
             receiver_limits,
             receiver_stack,
@@ -110,11 +126,15 @@ impl BufferTrack {
 
 fn grow(growth: &mut Option<Growth>, crept: f64, t_us: u64, bytes: Option<u64>) {
     let Some(bytes) = bytes else { return };
-    let largest =
-        growth.get_or_insert(Growth { bytes, first_bytes: bytes, since_us: t_us, since_bytes: bytes });
-    largest.bytes = largest.bytes.max(bytes);
-    if bytes as f64 > (1.0 + crept) * largest.since_bytes as f64 {
-        (largest.since_us, largest.since_bytes) = (t_us, bytes);
+    let step = Step { from_us: t_us, from_bytes: bytes, bytes };
+    let growth =
+        growth.get_or_insert_with(|| Growth { first_bytes: bytes, steps: vec![step], seen_us: t_us });
+    growth.seen_us = t_us;
+    match growth.steps.last_mut() {
+        Some(last) if bytes as f64 <= (1.0 + crept) * last.from_bytes as f64 => {
+            last.bytes = last.bytes.max(bytes)
+        }
+        _ => growth.steps.push(step),
     }
 }
 
@@ -145,5 +165,27 @@ mod tests {
         let evidence = track.evidence(50, [None; 2], None);
         assert_eq!(evidence.window, Some(Plateau { bytes: 330, first_bytes: 100, steady_us: 30 }));
         assert_eq!((evidence.window_scaling, evidence.window_scale), (Some(true), Some(7)));
+    }
+
+    /// A program's window that packets show in full: when its last segment comes it is a little larger.
+    #[test]
+    fn what_stood_before_the_last_step_is_a_plateau() {
+        let mut track = BufferTrack::new(&STANDARD);
+        for (t_us, rwnd_bytes) in
+            [(0, 20_000), (1_000, 23_000), (8_000, 23_100), (8_500, 26_000), (8_600, 26_000)]
+        {
+            let row = PacketSample {
+                t_us,
+                rwnd_bytes: Some(rwnd_bytes),
+                acked_bytes: 1,
+                ..PacketSample::default()
+            };
+            track.add_packets(&row);
+        }
+        let plateau = |bytes, steady_us| Some(Plateau { bytes, first_bytes: 20_000, steady_us });
+        let window_at = |t_us| track.evidence(t_us, [None; 2], None).window;
+        assert_eq!(window_at(500), plateau(20_000, 1_000));
+        assert_eq!(window_at(1_100), plateau(23_100, 7_500));
+        assert_eq!(window_at(8_550), plateau(26_000, 100));
     }
 }

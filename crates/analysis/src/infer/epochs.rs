@@ -84,6 +84,9 @@ struct Open {
     /// Share and size at the sample where most of it was used.
     cwnd: Option<(f64, u64)>,
     rwnd: Option<(f64, u64)>,
+    /// Samples between two bursts, and the same of them: what keeps the next burst back is used up there.
+    resting: usize,
+    rwnd_at_rest: Option<(f64, u64)>,
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
     sndbuf_least: Option<f64>,
@@ -251,10 +254,13 @@ impl Open {
         {
             self.cwnd = Some((used, cwnd));
         }
-        if let Some((used, window)) = sample.rwnd
-            && self.rwnd.is_none_or(|(most, _)| used >= most)
-        {
-            self.rwnd = Some((used, window));
+        let fuller = |most: Option<(f64, u64)>| {
+            sample.rwnd.filter(|(used, _)| most.is_none_or(|(most, _)| *used >= most)).or(most)
+        };
+        self.rwnd = fuller(self.rwnd);
+        if sample.is_resting {
+            self.resting += 1;
+            self.rwnd_at_rest = fuller(self.rwnd_at_rest);
         }
         if let Some((used, queued, limit)) = sample.sndbuf {
             self.sndbuf_least = Some(self.sndbuf_least.map_or(used, |least| least.min(used)));
@@ -270,6 +276,8 @@ impl Open {
     /// The epoch up to `last`, which is the first sample of the next one.
     fn ended(&self, last: &SenderSample, unread_share: Option<f64>) -> Epoch {
         let share = |samples: usize| samples as f64 / self.samples as f64;
+        // A window may be full for a moment in a burst, until the receiving program reads.
+        let rwnd = if 2 * self.resting > self.samples { self.rwnd_at_rest } else { self.rwnd };
         let sender = SenderEvidence {
             is_flight_estimated: false,
             unacked_peak: self.unacked_peak,
@@ -284,8 +292,8 @@ impl Open {
             flight_change: last.unacked.abs_diff(self.unacked_first),
             cwnd_used: self.cwnd.map(|(used, _)| used),
             cwnd: self.cwnd.map(|(_, cwnd)| cwnd),
-            rwnd_used: self.rwnd.map(|(used, _)| used),
-            rwnd: self.rwnd.map(|(_, window)| window),
+            rwnd_used: rwnd.map(|(used, _)| used),
+            rwnd: rwnd.map(|(_, window)| window),
             rwnd_widest: None,
             sndbuf_used: self.sndbuf.map(|(used, ..)| used),
             sndbuf_least: self.sndbuf_least,
@@ -338,6 +346,7 @@ impl LongestSpan {
         if let Some((before, own)) = self.last.filter(|(_, own)| own.span == sample.span) {
             count += before;
             last.flight_least = own.flight_least.min(sample.flight_least);
+            last.is_doubling |= own.is_doubling;
             if own.flight_used > sample.flight_used {
                 (last.flight, last.flight_used) = (own.flight, own.flight_used);
             }

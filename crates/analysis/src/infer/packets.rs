@@ -84,7 +84,7 @@ impl<'a> StreamPackets<'a> {
         let mut has_left_slow_start = false;
         let mut paced_since_us = None;
         self.in_spans().enumerate().map(move |(at, (span, sample))| {
-            has_left_slow_start |= span.waits_for_cwnd && !self.is_doubling(at);
+            has_left_slow_start |= span.waits_for_cwnd && !self.has_doubled(at);
             if span.waits_for_pacer {
                 paced_since_us.get_or_insert(sample.t_us);
             } else {
@@ -95,6 +95,7 @@ impl<'a> StreamPackets<'a> {
                 span: span.figures,
                 flight,
                 flight_least: flight,
+                is_doubling: self.is_doubling(at),
                 flight_used: sample.most_in_flight_bytes() as f64
                     / flight.max(sample.mss_bytes.into()).max(1) as f64,
                 paced_us: paced_since_us.map_or(0, |since_us| sample.t_us.saturating_sub(since_us)),
@@ -105,13 +106,30 @@ impl<'a> StreamPackets<'a> {
     }
 
     /// Whether the flight at sample `at` is larger than that of some round trips before, as slow start makes it.
-    fn is_doubling(&self, at: usize) -> bool {
+    fn has_doubled(&self, at: usize) -> bool {
         let now = &self.samples[at];
         let back_us = self.thresholds.packet_slow_start.whole() * now.srtt_us.map_or(0, u64::from);
         let then_us = |sample: &PacketSample| sample.t_us.saturating_add(back_us);
         let before = self.samples[..at].partition_point(|sample| then_us(sample) < now.t_us);
         let flight = before.checked_sub(1).map_or(0, |before| self.flights[before]);
         flight == 0 || self.flights[at] as f64 >= self.thresholds.packet_doubling.value() * flight as f64
+    }
+
+    /// Whether the flight at sample `at` has doubled since the round trip before, or doubles in the next: no buffer is full that holds more a round
+    /// trip later. After none it is not known.
+    fn is_doubling(&self, at: usize) -> bool {
+        let now = &self.samples[at];
+        let rtt_us = now.srtt_us.map_or(0, u64::from);
+        let flight_at = |t_us: u64| {
+            let until = self.samples.partition_point(|sample| sample.t_us <= t_us);
+            until.checked_sub(1).map_or(0, |at| self.flights[at])
+        };
+        let [before, after] =
+            [now.t_us.saturating_sub(rtt_us), now.t_us.saturating_add(rtt_us)].map(flight_at);
+        let is_multiple = |flight: u64, of: u64| {
+            of > 0 && flight as f64 >= self.thresholds.packet_doubling.value() * of as f64
+        };
+        is_multiple(self.flights[at], before) || is_multiple(after, self.flights[at])
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct SenderSample {
     pub(super) backoff: Option<u8>,
     /// Whether data is outstanding; of packets whether new data passed.
     pub(super) is_sending: bool,
+    /// Whether data is outstanding and no new data passed; packets alone show that of an interval.
+    pub(super) is_resting: bool,
     /// Segments so far whose ACK told of a CE mark.
     pub(super) ce_segments: u32,
     pub(super) retransmits: u32,
@@ -87,6 +89,7 @@ impl SenderSample {
             rto_us: info.rto_us.map(u64::from),
             backoff: info.backoff,
             is_sending: info.unacked_bytes > 0,
+            is_resting: false,
             ce_segments: info.delivered_ce_segments.unwrap_or(0),
             retransmits: info.retransmits,
             timeouts: info.rto_count.unwrap_or(0).into(),
@@ -127,6 +130,7 @@ impl SenderSample {
             rwnd: window.map(|window| (window_used(window, unacked, mss), window)),
             rto_us: sample.rto_us.map(u64::from),
             is_sending: sample.new_bytes() > 0,
+            is_resting: sample.new_bytes() == 0 && sample.unacked_bytes > 0,
             ce_segments: sample.ece_acks,
             retransmits: sample.retransmits,
             timeouts: sample.timeouts,

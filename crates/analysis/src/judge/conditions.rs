@@ -13,7 +13,7 @@ use pipefill_core::record::{Origin, StreamEnd};
 pub(super) fn has_used_rwnd(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
     let used = evidence.sender.as_ref().and_then(|sender| sender.rwnd_used);
     used.is_some_and(|used| trace.at_least(t.window_used, used))
-        || evidence.packets.is_some_and(|packets| release(&packets.span, t, trace) == Release::ReceiveWindow)
+        || evidence.packets.is_some_and(|packets| release(&packets, t, trace) == Release::ReceiveWindow)
 }
 
 /// Share of the congestion window that is out. Packets show no window: where room in it lets data out, it is as large as what was in flight
@@ -21,7 +21,7 @@ pub(super) fn has_used_rwnd(evidence: &Evidence, t: &Thresholds, trace: &mut Tra
 pub(super) fn cwnd_used(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<f64> {
     match &evidence.packets {
         Some(packets) => {
-            let is_its = release(&packets.span, t, trace) == Release::CongestionWindow;
+            let is_its = release(packets, t, trace) == Release::CongestionWindow;
             is_its.then_some(packets.flight_used)
         }
         None => evidence.sender.as_ref()?.cwnd_used,
@@ -48,7 +48,7 @@ pub(super) fn used_window(evidence: &Evidence, t: &Thresholds, trace: &mut Trace
 /// Whether written data waits to be sent.
 pub(super) fn is_waiting(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
     if let Some(packets) = &evidence.packets {
-        return !matches!(release(&packets.span, t, trace), Release::Application | Release::SendBuffer);
+        return !matches!(release(packets, t, trace), Release::Application | Release::SendBuffer);
     }
     let unsent = evidence.sender.as_ref().and_then(|sender| sender.unsent_share);
     unsent.is_some_and(|share| trace.at_least(t.waiting, share))
@@ -57,7 +57,7 @@ pub(super) fn is_waiting(evidence: &Evidence, t: &Thresholds, trace: &mut Trace)
 /// Whether the send buffer is used up.
 pub(super) fn has_used_sndbuf(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
     if let Some(packets) = &evidence.packets {
-        return packets.flight > 0 && release(&packets.span, t, trace) == Release::SendBuffer;
+        return packets.flight > 0 && release(packets, t, trace) == Release::SendBuffer;
     }
     let used = evidence.sender.as_ref().and_then(|sender| sender.sndbuf_used);
     used.is_some_and(|used| trace.at_least(t.sndbuf_used, used))
@@ -66,7 +66,7 @@ pub(super) fn has_used_sndbuf(evidence: &Evidence, t: &Thresholds, trace: &mut T
 /// What is acknowledged over the pacing rate. Packets show no such rate: where it lets data out, the mean of the whole stream stands for it.
 pub(super) fn paced_share(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<f64> {
     let rate_bps = match &evidence.packets {
-        Some(packets) => (release(&packets.span, t, trace) == Release::Pacer).then_some(packets.mean_bps)?,
+        Some(packets) => (release(packets, t, trace) == Release::Pacer).then_some(packets.mean_bps)?,
         None => evidence.sender.as_ref()?.pacing_rate_bps?,
     };
     Some(evidence.acked_bps() / (rate_bps as f64).max(1.0))

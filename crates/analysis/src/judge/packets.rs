@@ -6,14 +6,23 @@ use crate::ground::thresholds::Thresholds;
 use crate::infer::losses;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{StreamPackets, apart_share, fallen_share, paused_share, steady_rate};
-use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
+use pipefill_core::evidence::{ArrivingPackets, PacketSpan, SentPackets};
 
-/// Of the packets of `span`, which is asked for once for each judgement.
-pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Release {
+/// Of `packets`, for which it is asked once for each judgement.
+pub(super) fn release(packets: &SentPackets, t: &Thresholds, trace: &mut Trace) -> Release {
     if let Some(release) = trace.release {
         return release;
     }
-    let release = if uses_window(span, t, trace) {
+    let release = match release_of_span(&packets.span, t, trace) {
+        Release::SendBuffer if packets.is_doubling => Release::CongestionWindow,
+        release => release,
+    };
+    trace.release = Some(release);
+    release
+}
+
+fn release_of_span(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Release {
+    if uses_window(span, t, trace) {
         Release::ReceiveWindow
     } else if is_dry(span, t, trace) {
         if fills_no_buffer(span, t, trace) { Release::Application } else { Release::SendBuffer }
@@ -27,9 +36,7 @@ pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> R
         Release::SendBuffer
     } else {
         Release::CongestionWindow
-    };
-    trace.release = Some(release);
-    release
+    }
 }
 
 /// What the packets of a stream show that arrive near the capture point.
@@ -37,7 +44,7 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
     // What arrives is acknowledged at once: near the receiver nothing is out in between, whatever the sender has out.
     let is_dry = |span: &PacketSpan| {
         let span = PacketSpan { drained_share: 0.0, ..*span };
-        release(&span, t, &mut Trace::default()) == Release::Application
+        release_of_span(&span, t, &mut Trace::default()) == Release::Application
     };
     let dry = packets.spans.iter().filter(|span| is_dry(&span.figures)).map(|span| span.samples.len());
     ArrivingPackets {
@@ -81,6 +88,7 @@ mod tests {
             since_change: 0,
             prompt_share: 0.9,
             clocked_share: 0.9,
+            clocked_bursts: 0.0,
             unevenness: Some(0.5),
             rtt_risen: Risen { times: 1.0, above_us: 0.0 },
             standing_share: 0.0,
@@ -92,7 +100,7 @@ mod tests {
     fn of(change: impl Fn(&mut PacketSpan)) -> Release {
         let mut span = waiting();
         change(&mut span);
-        release(&span, &STANDARD, &mut Trace::default())
+        release_of_span(&span, &STANDARD, &mut Trace::default())
     }
 
     #[test]

@@ -23,9 +23,10 @@ pub(super) struct Clocking {
     /// What the last ACK acknowledged and nothing has followed for, and the part of `prompt` that followed for as much, bytes.
     credit: u32,
     clocked: u32,
-    /// The last new data, and how often some came after none for half of the path's round trip.
+    /// The last new data, and how often some came after none for half of the path's round trip, and at once after an ACK.
     last_data_ns: u64,
     bursts: u16,
+    clocked_bursts: u16,
     /// Segments with PSH, and those of them that were no multiple of the MSS.
     pushes: u32,
     tails: u32,
@@ -65,6 +66,7 @@ impl Clocking {
         let is_burst = |rtt_us: u32| rtt_us > 0 && silent_ns >= u64::from(rtt_us.div_ceil(2)) * 1_000;
         if self.last_data_ns > 0 && connection.full_rtt_us().is_some_and(is_burst) {
             self.bursts = self.bursts.saturating_add(1);
+            self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(is_prompt));
         }
         self.last_data_ns = event.time_ns;
         if self.full_to == 0 && event.payload >= own.mss_bytes() {
@@ -248,6 +250,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         clocked_bytes: clocking.clocked,
         unprompted_bytes: clocking.unprompted,
         bursts: clocking.bursts,
+        clocked_bursts: clocking.clocked_bursts,
         pushes: clocking.pushes,
         tails: clocking.tails,
         largest_bytes: clocking.largest,

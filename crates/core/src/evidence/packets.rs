@@ -14,6 +14,8 @@ pub struct SentPackets {
     pub flight_used: f64,
     /// The least that was in flight in a round trip, bytes.
     pub flight_least: u64,
+    /// Whether it is a multiple of that in the round trip before, or that in the next one of it, as slow start makes it.
+    pub is_doubling: bool,
     /// For how long data have left evenly.
     pub paced_us: u64,
     /// Payload acknowledged over the time of the whole stream, bits per second.
@@ -49,6 +51,8 @@ pub struct PacketSpan {
     pub prompt_share: f64,
     /// Of the new payload, what followed an ACK at once and was no more than that acknowledged.
     pub clocked_share: f64,
+    /// Bursts in a round trip that follow an ACK at once, each after no new data for half of it.
+    pub clocked_bursts: f64,
     /// Standard deviation over mean of what left in each sample; absent where nothing did.
     pub unevenness: Option<f64>,
     /// By how much the round trip was above the least one at most.

@@ -105,6 +105,9 @@ pub struct PacketSample {
     /// Times in the interval that new data came after none for at least half of the path's round trip; 0 where that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bursts: u16,
+    /// Of these, those that followed an ACK at once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clocked_bursts: u16,
     /// Segments with PSH in the interval that tell of a write's end.
     pub pushes: u32,
     /// Of these, those that were no multiple of the MSS.
@@ -303,6 +306,7 @@ impl PacketSample {
         self.clocked_bytes = self.clocked_bytes.saturating_add(before.clocked_bytes);
         self.unprompted_bytes = self.unprompted_bytes.saturating_add(before.unprompted_bytes);
         self.bursts = self.bursts.saturating_add(before.bursts);
+        self.clocked_bursts = self.clocked_bursts.saturating_add(before.clocked_bursts);
         self.pushes = self.pushes.saturating_add(before.pushes);
         self.tails = self.tails.saturating_add(before.tails);
         self.acks = self.acks.saturating_add(before.acks);
@@ -336,6 +340,7 @@ impl PacketSample {
             clocked_bytes: 0,
             unprompted_bytes: 0,
             bursts: 0,
+            clocked_bursts: 0,
             pushes: 0,
             tails: 0,
             largest_bytes: 0,

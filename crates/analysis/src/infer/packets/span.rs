@@ -54,6 +54,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
                 / sum(own, PacketSample::new_bytes).max(1.0),
             clocked_share: sum(own, |sample| sample.clocked_bytes.into())
                 / sum(own, PacketSample::new_bytes).max(1.0),
+            clocked_bursts: sum(own, |sample| sample.clocked_bursts.into()) / round_trips(own).max(1.0),
             unevenness: new_bytes_unevenness(own),
             rtt_risen: rtt_risen(own),
             standing_share: share(own, |sample| has_queue(sample, t)),

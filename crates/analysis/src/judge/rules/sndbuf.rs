@@ -92,13 +92,14 @@ pub(super) const KEPT_FULL: Rule = Rule {
 /// writes wait for ACKs too (`tcp_nagle_check()`).
 pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
     id: RuleId::new("sndbuf.let_out_by_acks"),
-    question: "Do ACKs let out at once as much as they acknowledge, unevenly, although all that was written is sent, of large writes, with the same amount out all the time and the other side saying nothing?",
+    question: "Do ACKs let out at once as much as they acknowledge, or a burst in each round trip, unevenly, although all that was written is sent, of large writes, with the same amount out all the time and the other side saying nothing?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(span) = evidence.packets.map(|packets| packets.span) else { return false };
         let heard = evidence.sender.as_ref().and_then(|sender| sender.heard_in_round_trip);
         heard == Some(0.0)
-            && trace.at_least(t.packet_clocked, span.clocked_share)
+            && (trace.at_least(t.packet_clocked, span.clocked_share)
+                || trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
             && span.unevenness.is_some_and(|uneven| trace.above(t.packet_even, uneven))
             && trace.at_most(t.packet_flight_same, span.flight_change)
             && trace.at_least(t.packet_growth, span.round_trips)
