@@ -212,16 +212,16 @@ impl Captured {
 impl CapturedFlow {
     /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
     pub fn judge(&mut self, found: &[Judged], direction: Direction) {
-        match found.iter().find(|one| one.flow.figures.direction == direction) {
-            Some(one) => {
-                self.verdict = one.flow.verdict.clone();
+        match found.iter().find(|judged| judged.flow.figures.direction == direction) {
+            Some(own) => {
+                self.verdict = own.flow.verdict.clone();
                 // One rate for table, sentence and document.
                 if let (Some(VerdictReason::Judged(judged)), Some(bps)) =
                     (&mut self.verdict.reason, self.goodput_bps)
                 {
                     judged.goodput_bps = bps;
                 }
-                self.ledger.clone_from(&one.ledger);
+                self.ledger.clone_from(&own.ledger);
             }
             None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
