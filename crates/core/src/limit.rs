@@ -52,7 +52,7 @@ words! {
         Cpu = "cpu",
         /// The instrument.
         Testbed = "testbed",
-        /// What was recorded does not tell.
+        /// The record does not show it.
         Unknown = "unknown",
     }
 }

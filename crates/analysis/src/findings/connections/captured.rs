@@ -30,7 +30,7 @@ pub struct Captured {
     pub packets: u64,
     /// Packets that are neither TCP nor UDP, or could not be understood, by what they are.
     pub not_understood: BTreeMap<String, u64>,
-    /// Packets that whoever captured dropped; null where the capture does not tell.
+    /// Packets that the capturing program or kernel dropped; null where the capture has no count.
     pub dropped: Option<u64>,
     /// Connections that had to be forgotten before their end, for want of memory.
     pub forgotten: u64,

@@ -60,13 +60,13 @@ pub struct TestFinding {
     /// Figures of the server that can't be.
     #[serde(default)]
     pub contradictions: Vec<Contradiction>,
-    /// Other tests through the same server; null where there were none, or the server does not tell.
+    /// Other tests through the same server; null where there were none, or the server does not report them.
     #[serde(default)]
     pub other_tests: Option<OtherTests>,
-    /// A clock was set while the test ran; null where none was, or that can't be told.
+    /// A clock was set while the test ran; null where none was, or that is unknown.
     #[serde(default)]
     pub clock_set: Option<ClockSet>,
-    /// The server's clock beside this host's; null where the server does not tell it, and where a clock was
+    /// The server's clock beside this host's; null where the server does not report it, and where a clock was
     /// set.
     pub clock: Option<ClockOffset>,
     /// How long packets took each way; null where the clocks could not be compared.

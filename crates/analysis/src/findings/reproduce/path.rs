@@ -49,7 +49,7 @@ fn way(text: &mut String, prefix: &str, flows: &[&CapturedFlow], setting: Option
     } else if let Some((again, percent)) = loss(flows) {
         let _ = writeln!(
             text,
-            "# {again:.4} % were sent again; so many losses by chance make CUBIC as fast.\n{prefix}loss = \"{percent:.4}%\""
+            "# {again:.4} % were sent again; with this share of random losses CUBIC is as fast.\n{prefix}loss = \"{percent:.4}%\""
         );
     }
 }
