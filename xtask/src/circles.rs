@@ -107,10 +107,10 @@ fn edges(tree: &Tree) -> BTreeMap<usize, Edges> {
 }
 
 /// The lowest module that both are below, and its children towards them; none where one is below the other.
-fn siblings(tree: &Tree, one: usize, other: usize) -> Option<(usize, [usize; 2])> {
-    let [one, other] = [line(tree, one), line(tree, other)];
-    let common = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
-    Some((*one.get(common.checked_sub(1)?)?, [*one.get(common)?, *other.get(common)?]))
+fn siblings(tree: &Tree, first: usize, second: usize) -> Option<(usize, [usize; 2])> {
+    let [first, second] = [line(tree, first), line(tree, second)];
+    let common = first.iter().zip(&second).take_while(|(first, second)| first == second).count();
+    Some((*first.get(common.checked_sub(1)?)?, [*first.get(common)?, *second.get(common)?]))
 }
 
 /// From the root to `module`.

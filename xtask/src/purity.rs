@@ -177,7 +177,7 @@ fn part(words: &[&[&str]], name: &Name) -> Option<String> {
     let holds = |part: &&&[&str]| {
         name.segments
             .windows(part.len())
-            .any(|segments| segments.iter().zip(**part).all(|(one, other)| one == other))
+            .any(|segments| segments.iter().zip(**part).all(|(segment, wanted)| segment == wanted))
     };
     (!name.is_test).then(|| words.iter().find(holds).map(|part| part.join("::"))).flatten()
 }

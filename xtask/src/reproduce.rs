@@ -66,7 +66,7 @@ impl Share {
         let fitted = again(program, "fitted.toml", &[])?;
         let other = again(program, "fitted.toml", &["--set", OTHER_SEED])?;
         let [off, other, as_told] =
-            [&fitted, &other, &again(program, "told.toml", &[])?].map(|one| off(flow, one));
+            [&fitted, &other, &again(program, "told.toml", &[])?].map(|run| off(flow, run));
         self.fitted += usize::from(off.abs() <= OFF);
         self.as_told += usize::from(as_told.abs() <= OFF);
         self.by_other_chance += usize::from(other.abs() <= OFF);

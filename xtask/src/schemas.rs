@@ -121,24 +121,24 @@ fn line<R: Row + JsonSchema>() -> Schema {
         }
     }
     if let Some(Value::Array(required)) = object.get_mut("required") {
-        required.retain(|name| !missing.iter().any(|one| name == one));
+        required.retain(|name| !missing.iter().any(|missing_name| name == missing_name));
     }
     schema
 }
 
 fn takes_null(property: &Value) -> bool {
-    let types = property["type"].as_array().into_iter().flatten().any(|one| one == "null");
-    types || property["anyOf"].as_array().into_iter().flatten().any(|one| one["type"] == "null")
+    let types = property["type"].as_array().into_iter().flatten().any(|kind| kind == "null");
+    types || property["anyOf"].as_array().into_iter().flatten().any(|choice| choice["type"] == "null")
 }
 
 fn without_null(property: &mut Value) {
     if let Some(only) =
-        property["type"].as_array().and_then(|types| types.iter().find(|one| *one != "null").cloned())
+        property["type"].as_array().and_then(|types| types.iter().find(|kind| *kind != "null").cloned())
     {
         property["type"] = only;
     }
     if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
-        choices.retain(|one| one["type"] != "null");
+        choices.retain(|choice| choice["type"] != "null");
     }
 }
 

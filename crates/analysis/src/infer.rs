@@ -123,7 +123,8 @@ impl<'a> Inference<'a> {
         let Some(base) = facts.base_rtt_us else { return facts };
         let (mut found, mut shared, mut has_lost) = ([None; 2], [None; 2], [false; 2]);
         for direction in Direction::ALL {
-            let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
+            let its: Vec<&Track> =
+                self.tracks.values().filter(|track| track.direction == direction).collect();
             let rounds: Vec<Vec<Round>> =
                 its.iter().map(|track| rounds::of(track, fewest, thresholds)).collect();
             let of_way = DirectionRounds {
@@ -145,11 +146,12 @@ impl<'a> Inference<'a> {
                 facts.way_mut(direction).overflow_rtt_us = losses::longest(&its).map(Fact::inferred);
             }
         }
-        for (direction, one) in Direction::ALL.into_iter().zip(&mut found) {
-            *one = one.filter(|one| !one.is_by_sharing || facts.way(direction).has_full_queue());
+        for (direction, bottleneck) in Direction::ALL.into_iter().zip(&mut found) {
+            *bottleneck = bottleneck
+                .filter(|bottleneck| !bottleneck.is_by_sharing || facts.way(direction).has_full_queue());
         }
         // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
-        let is_tried = found.iter().flatten().any(|one| one.is_tried);
+        let is_tried = found.iter().flatten().any(|bottleneck| bottleneck.is_tried);
         for (direction, bottleneck) in Direction::ALL.into_iter().zip(found) {
             if let Some(WayFacts { rate_bps, rate_since_us, queue_us, .. }) = bottleneck
                 .filter(|bottleneck| bottleneck.is_tried || !is_tried)

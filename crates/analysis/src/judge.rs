@@ -147,7 +147,7 @@ pub struct Span {
 pub struct UnlimitedStart {
     /// Depth of the bucket.
     pub bucket_bytes: u64,
-    /// From the flow's start until so much had passed, or to its end.
+    /// From the flow's start until these bytes had passed, or to its end.
     pub lasted_us: u64,
 }
 

@@ -101,25 +101,25 @@ pub fn join<A: Read, B: Read>(
     let mut joining = Joining::new(&pairing);
     let (mut broken_a, mut broken_b) = (None, None);
     let ahead = pairing.ahead.clone();
-    let mut one = next(first, &ahead[0], &mut broken_a);
-    let mut other = next(second, &ahead[1], &mut broken_b);
+    let mut from_first = next(first, &ahead[0], &mut broken_a);
+    let mut from_second = next(second, &ahead[1], &mut broken_b);
     loop {
         let at = |segment: &Segment| shifted(segment.time_ns, pairing.rough_ns);
-        let is_first = match (&one, &other) {
+        let is_first = match (&from_first, &from_second) {
             (None, None) => break,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (Some(one), Some(other)) => at(one) <= other.time_ns,
+            (Some(from_first), Some(from_second)) => at(from_first) <= from_second.time_ns,
         };
-        let taken = if is_first { &mut one } else { &mut other };
+        let taken = if is_first { &mut from_first } else { &mut from_second };
         if let Some(segment) = taken.take() {
             let now_ns = if is_first { at(&segment) } else { segment.time_ns };
             joining.take(usize::from(!is_first), &segment, now_ns);
         }
         if is_first {
-            one = next(first, &ahead[0], &mut broken_a);
+            from_first = next(first, &ahead[0], &mut broken_a);
         } else {
-            other = next(second, &ahead[1], &mut broken_b);
+            from_second = next(second, &ahead[1], &mut broken_b);
         }
     }
     let is_set_back = first.backward_times().set_back + second.backward_times().set_back > 0;

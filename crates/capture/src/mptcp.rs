@@ -35,7 +35,7 @@ pub fn mptcp_connections(connections: &[&Connection]) -> Vec<MptcpConnection> {
         }
         found[index].subflows.push(at);
     }
-    found.sort_by_key(|one| one.subflows.first().copied());
+    found.sort_by_key(|connection| connection.subflows.first().copied());
     found
 }
 

@@ -87,7 +87,7 @@ impl Sampling {
     }
 
     fn sort(&mut self) {
-        self.done.sort_by_key(|one| std::cmp::Reverse(payload(&one.connection)));
+        self.done.sort_by_key(|sampled| std::cmp::Reverse(payload(&sampled.connection)));
     }
 
     fn make_room(&mut self) {
@@ -97,7 +97,7 @@ impl Sampling {
         self.sort();
         let gone = self.done.drain(DONE_MAX / 2..);
         self.left_out += gone.len() as u64;
-        let samples: usize = gone.map(|one| one.samples.len()).sum();
+        let samples: usize = gone.map(|sampled| sampled.samples.len()).sum();
         self.samples = self.samples.saturating_sub(samples);
     }
 }
@@ -109,13 +109,13 @@ fn payload(connection: &Connection) -> u64 {
 impl Observer for Sampling {
     #[inline(always)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
-        let Some(one) = self.followed(connection, event) else { return };
-        if one.stretch != connection.stretch() {
-            one.clock_was_set(connection.stretch(), event.time_ns);
+        let Some(followed) = self.followed(connection, event) else { return };
+        if followed.stretch != connection.stretch() {
+            followed.clock_was_set(connection.stretch(), event.time_ns);
         }
-        one.see(connection, event);
-        if event.time_ns >= one.next_ns {
-            let (before, now) = one.sample(connection, event);
+        followed.see(connection, event);
+        if event.time_ns >= followed.next_ns {
+            let (before, now) = followed.sample(connection, event);
             self.samples = (self.samples + now).saturating_sub(before);
         }
     }
@@ -308,7 +308,7 @@ impl Watched {
 
     /// The part of the capture, between two settings of its clock, in which the connection carried most: by [`Connection::stretch`].
     pub fn busiest_stretch(&self) -> u32 {
-        let parts = self.samples.chunk_by(|one, next| one.stretch == next.stretch);
+        let parts = self.samples.chunk_by(|sample, next| sample.stretch == next.stretch);
         let carried = |part: &[SamplePair]| {
             part.last().map_or(0, SamplePair::sent_bytes).saturating_sub(part[0].sent_bytes())
         };
@@ -370,7 +370,7 @@ mod tests {
         let (kept, left_out) = sampling.finish();
         assert_eq!(kept.len() as u64 + left_out, count as u64);
         assert!(left_out > 0 && kept.len() <= DONE_MAX, "{}", kept.len());
-        let large = kept.iter().filter(|one| payload(&one.connection) == 1_400).count();
+        let large = kept.iter().filter(|sampled| payload(&sampled.connection) == 1_400).count();
         assert_eq!(large, count.div_ceil(1_000), "the larger ones are all there");
     }
 

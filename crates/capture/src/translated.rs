@@ -57,15 +57,16 @@ impl Numbers {
 
 /// Whether two connections with the same numbers are one: a router is between, which takes one from the TTL of both SYNs, each on its own way. Without
 /// the handshake they began and ended at the same time, and their packets are the same.
-fn is_same(one: &Connection, other: &Connection) -> bool {
-    let [begun, ended] = [one.first_ns().abs_diff(other.first_ns()), one.last_ns().abs_diff(other.last_ns())];
+fn is_same(first: &Connection, second: &Connection) -> bool {
+    let [begun, ended] =
+        [first.first_ns().abs_diff(second.first_ns()), first.last_ns().abs_diff(second.last_ns())];
     let ttls = |of: &Connection| Side::BOTH.map(|side| of.opening(side).map(|syn| i32::from(syn.hops)));
-    if let ([Some(a), Some(b)], [Some(its_a), Some(its_b)]) = (ttls(one), ttls(other)) {
+    if let ([Some(a), Some(b)], [Some(its_a), Some(its_b)]) = (ttls(first), ttls(second)) {
         return begun < PASSED_NS && (a - its_a) * (b - its_b) < 0;
     }
-    let is_swapped = one.half(Side::A).last_seq() != other.half(Side::A).last_seq();
+    let is_swapped = first.half(Side::A).last_seq() != second.half(Side::A).last_seq();
     let halves =
-        Side::BOTH.map(|side| (one.half(side), other.half(if is_swapped { side.other() } else { side })));
+        Side::BOTH.map(|side| (first.half(side), second.half(if is_swapped { side.other() } else { side })));
     let is_proof =
         |(own, its): &(&Half, &Half)| own.last_ip_id().is_some_and(|id| its.last_ip_id() == Some(id));
     let has_same = |(own, its): &(&Half, &Half)| {

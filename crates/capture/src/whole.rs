@@ -55,7 +55,7 @@ pub fn connections(reader: &mut Reader<'_, Source>, survey: Option<&mut Survey>)
         Some(survey) => all(reader, &mut (&mut observer, survey)),
     };
     let ((mut watched, left_out), (udp, udp_left_out)) = (sampling.finish(), datagrams.finish());
-    watched.iter_mut().for_each(|one| one.know_clock(whole.clock_resolution_ns.unwrap_or(0)));
+    watched.iter_mut().for_each(|watched| watched.know_clock(whole.clock_resolution_ns.unwrap_or(0)));
     Connections { whole, watched, left_out, udp, udp_left_out }
 }
 

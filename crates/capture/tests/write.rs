@@ -156,7 +156,7 @@ proptest! {
         prop_assert_eq!((header.syn, header.ack, header.psh), (flags & flag::SYN != 0, flags & flag::ACK != 0, flags & flag::PSH != 0));
         let kept = if timestamps.is_some() { 3 } else { 4 };
         prop_assert_eq!(&seen.sacks()[..], &sacks[..sack_count.min(kept)]);
-        let has = |wanted: TcpOptionElement| header.options_iterator().any(|one| one.as_ref() == Ok(&wanted));
+        let has = |wanted: TcpOptionElement| header.options_iterator().any(|option| option.as_ref() == Ok(&wanted));
         prop_assert!(mss.is_none_or(|mss| has(TcpOptionElement::MaximumSegmentSize(mss))));
         prop_assert!(scale.is_none_or(|scale| has(TcpOptionElement::WindowScale(scale))));
         prop_assert!(timestamps.is_none_or(|(value, echo)| has(TcpOptionElement::Timestamp(value, echo))));

@@ -80,7 +80,7 @@ fn beside_our_own() -> Outcome<Option<String>> {
 fn tell(what: &str, differences: &[f64]) -> bool {
     let mut sorted = differences.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let (median, large) = (sorted[sorted.len() / 2], sorted.iter().filter(|&&one| one > LARGE).count());
+    let (median, large) = (sorted[sorted.len() / 2], sorted.iter().filter(|&&sample| sample > LARGE).count());
     println!(
         "  {what}: median difference {:.2} % (to hold: {:.0} %), {large} of {} above 10 %",
         median * 100.0,

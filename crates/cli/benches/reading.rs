@@ -238,7 +238,7 @@ fn as_pcap(from: &Path, to: &Path, packets: u64, kept: Kept) -> io::Result<()> {
     let mut to = BufWriter::with_capacity(LARGE_PIECES, File::create(to)?);
     to.write_all(&pcap_header(LITTLE, NS, 1))?;
     while let Some(packet) =
-        reader.next_packet().map_err(io::Error::other)?.filter(|one| one.number <= packets)
+        reader.next_packet().map_err(io::Error::other)?.filter(|packet| packet.number <= packets)
     {
         let (time_ns, original) = (packet.time_ns, packet.original_length);
         let mut bytes = packet.bytes.to_vec();

@@ -17,12 +17,12 @@ pub(crate) fn verdicts(filter: &[String], span: Duration) -> Result<String, Prob
     let request =
         WatchRequest { filter, pid: None, netns: None, every: Duration::from_millis(100), emulated: None };
     let mut lines = String::new();
-    for one in pipefill::watch_sockets(request, span)?.connections {
+    for connection in pipefill::watch_sockets(request, span)?.connections {
         lines += &format!(
             "{} to {}: {}\n",
-            one.local,
-            one.remote,
-            one.verdict.sentence.as_deref().unwrap_or("unknown")
+            connection.local,
+            connection.remote,
+            connection.verdict.sentence.as_deref().unwrap_or("unknown")
         );
     }
     Ok(lines)

@@ -98,8 +98,11 @@ impl Invalid {
     pub(crate) fn of(experiment: &Experiment) -> Option<Self> {
         let runs = experiment.cells.iter().map(|cell| cell.runs).sum();
         let valid: usize = experiment.cells.iter().map(|cell| cell.valid).sum();
-        let reasons =
-            experiment.cells.iter().flat_map(|cell| &cell.invalid).map(|one| (one.reason.as_str(), one.runs));
+        let reasons = experiment
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.invalid)
+            .map(|invalid| (invalid.reason.as_str(), invalid.runs));
         (valid < runs).then(|| Self { count: runs - valid, runs, reasons: counted(reasons) })
     }
 

@@ -92,7 +92,8 @@ fn simulate(text: &str) -> Result<Simulated, String> {
         builder.add(&record).map_err(|error| error.to_string())?;
         let received = |stream| record.delivery.iter().rfind(|row| row.stream == stream);
         let streams = record.manifest.streams.iter();
-        bytes += streams.filter_map(|one| received(one.stream)).map(|row| row.received_bytes).sum::<u64>();
+        bytes +=
+            streams.filter_map(|summary| received(summary.stream)).map(|row| row.received_bytes).sum::<u64>();
     }
     let result = builder.finish();
     let first = result.cells.first().and_then(|cell| cell.flows.first());

@@ -25,7 +25,7 @@ macro_rules! words {
 
             /// The value of a word.
             pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == word)
+                Self::ALL.iter().copied().find(|limit| limit.as_str() == word)
             }
         }
     };
@@ -52,7 +52,7 @@ words! {
         Cpu = "cpu",
         /// The instrument.
         Testbed = "testbed",
-        /// What was recorded does not tell.
+        /// The record does not show it.
         Unknown = "unknown",
     }
 }
@@ -229,20 +229,20 @@ mod tests {
 
     #[test]
     fn the_words_are_those_of_the_json() {
-        for &one in LimitedBy::ALL {
-            assert_eq!(serde_json::to_string(&one).unwrap(), format!("\"{}\"", one.as_str()));
-            assert_eq!(LimitedBy::from_word(one.as_str()), Some(one));
+        for &limit in LimitedBy::ALL {
+            assert_eq!(serde_json::to_string(&limit).unwrap(), format!("\"{}\"", limit.as_str()));
+            assert_eq!(LimitedBy::from_word(limit.as_str()), Some(limit));
         }
-        for &one in CwndCause::ALL {
-            assert_eq!(serde_json::to_string(&one).unwrap(), format!("\"{}\"", one.as_str()));
-            assert_eq!(CwndCause::from_word(one.as_str()), Some(one));
+        for &cause in CwndCause::ALL {
+            assert_eq!(serde_json::to_string(&cause).unwrap(), format!("\"{}\"", cause.as_str()));
+            assert_eq!(CwndCause::from_word(cause.as_str()), Some(cause));
         }
-        for &one in Cause::ALL {
-            assert_eq!(serde_json::to_string(&one).unwrap(), format!("\"{}\"", one.as_str()));
+        for &cause in Cause::ALL {
+            assert_eq!(serde_json::to_string(&cause).unwrap(), format!("\"{}\"", cause.as_str()));
         }
-        for &one in CwndCause::ALL {
-            assert_eq!(Cause::from(one).as_str(), one.as_str());
-            assert_eq!(Cause::from(one).of_cwnd(), Some(one));
+        for &cause in CwndCause::ALL {
+            assert_eq!(Cause::from(cause).as_str(), cause.as_str());
+            assert_eq!(Cause::from(cause).of_cwnd(), Some(cause));
         }
         assert_eq!(LimitedBy::from_word("network"), None);
     }

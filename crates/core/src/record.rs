@@ -308,7 +308,7 @@ pub struct Stall {
 pub struct Lateness {
     /// Events counted.
     pub count: u64,
-    /// Mean: by so much a round trip is longer. 0 in records made before this was noted.
+    /// Mean, which is what it adds to a round trip. 0 in records made before this was noted.
     #[serde(default)]
     pub mean_ns: u64,
     /// Median.

@@ -49,7 +49,7 @@ impl CaState {
     }
 }
 
-/// `tcp_info` in this project's words: bytes, microseconds, bits per second. `None` is what the source of a sample does not tell: an older
+/// `tcp_info` in this project's words: bytes, microseconds, bits per second. `None` is what the source of a sample does not report: an older
 /// kernel, the simulator, a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct TcpInfo {

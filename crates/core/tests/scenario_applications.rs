@@ -116,14 +116,14 @@ fn lists_are_axes_of_applications_and_of_their_parameters() {
 #[test]
 fn a_parameter_is_set_alone_and_an_application_replaces_those_of_another() {
     let text = "app = { kind = \"requests\", response = \"64KiB\", think = \"1ms\" }";
-    let mut one = scenario(text);
-    one.set("flow.app.think=20ms").unwrap();
+    let mut edited = scenario(text);
+    edited.set("flow.app.think=20ms").unwrap();
     let want = RequestsSpec { think: Duration::from_millis(20), ..requests() };
-    assert_eq!(flows(&one)[0].app, Application::Requests(want));
-    one.set("flow.0.app.think=0ms").unwrap();
-    assert_eq!(flows(&one)[0].app, Application::Requests(requests()));
-    one.set("flow.app=bulk").unwrap();
-    assert_eq!(flows(&one)[0].app, Application::Bulk);
+    assert_eq!(flows(&edited)[0].app, Application::Requests(want));
+    edited.set("flow.0.app.think=0ms").unwrap();
+    assert_eq!(flows(&edited)[0].app, Application::Requests(requests()));
+    edited.set("flow.app=bulk").unwrap();
+    assert_eq!(flows(&edited)[0].app, Application::Bulk);
 
     let variants = format!(
         "{text}\n[[variant]]\nname = \"a\"\n[variant.flow]\napp.response = \"1MiB\"\n\
@@ -136,9 +136,9 @@ fn a_parameter_is_set_alone_and_an_application_replaces_those_of_another() {
 #[test]
 fn sizes_are_set_as_in_a_file() {
     for text in ["300B,1200B", "300B 1200B", "[300B, 1200B]", "[\"300B\",\"1200B\"]"] {
-        let mut one = scenario("app = { kind = \"writes\", sizes = [\"1B\"] }");
-        one.set(&format!("flow.app.sizes={text}")).unwrap_or_else(|error| panic!("{error}"));
-        let Application::Writes(writes) = &flows(&one)[0].app else { panic!("{text}") };
+        let mut edited = scenario("app = { kind = \"writes\", sizes = [\"1B\"] }");
+        edited.set(&format!("flow.app.sizes={text}")).unwrap_or_else(|error| panic!("{error}"));
+        let Application::Writes(writes) = &flows(&edited)[0].app else { panic!("{text}") };
         assert_eq!(writes.sizes, [Bytes::new(300), Bytes::new(1200)], "{text}");
     }
 }

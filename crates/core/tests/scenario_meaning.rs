@@ -199,9 +199,9 @@ fn expectations_keep_their_unit_and_text() {
 
 #[test]
 fn the_last_axis_varies_fastest_and_flows_are_numbered_where_there_are_several() {
-    let one = scenario("[path]\nrtt = [\"1ms\", \"2ms\"]\n[[flow]]\nbitrate = [\"1mbit\", \"2mbit\"]");
+    let inline = scenario("[path]\nrtt = [\"1ms\", \"2ms\"]\n[[flow]]\nbitrate = [\"1mbit\", \"2mbit\"]");
     assert_eq!(
-        axes(one.plan()),
+        axes(inline.plan()),
         [
             "path.rtt=1ms flow.bitrate=1mbit",
             "path.rtt=1ms flow.bitrate=2mbit",

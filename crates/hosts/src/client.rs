@@ -256,7 +256,7 @@ impl Session<'_, '_> {
                 let why = self.control.read_refusal().map_err(|error| failed(&error))?;
                 Err(Problem::usage(
                     format!("the server refuses the test: {}", why.text()),
-                    "change that option, or ask whoever runs the server",
+                    "change that option, or ask the server's operator",
                 ))
             }
             _ => Err(Problem::broken(format!("the server sent {state} at the wrong time"))),

@@ -193,7 +193,7 @@ impl End {
     pub(super) fn moved(&self, sends: bool) -> u64 {
         let of_way = |counted: &[Counted]| -> u64 {
             let places = (0..self.transfer.len()).filter(|&index| self.transfer.sends(index) == sends);
-            places.filter_map(|index| counted.get(index)).map(|one| one.bytes).sum()
+            places.filter_map(|index| counted.get(index)).map(|counts| counts.bytes).sum()
         };
         of_way(&self.transfer.counted()).saturating_sub(of_way(&self.base.counted))
     }
@@ -319,8 +319,8 @@ pub(super) fn halve<T>(all: &mut Vec<T>) {
     });
 }
 
-fn least(one: Option<Rate>, other: Option<Rate>) -> Option<Rate> {
-    match (one, other) {
+fn least(left: Option<Rate>, right: Option<Rate>) -> Option<Rate> {
+    match (left, right) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     }

@@ -150,7 +150,12 @@ fn write<W: Write>(
     }
     let frame = Frame::new(received);
     (0..frame.segments()).try_for_each(|index| {
-        let one = frame.outgoing(index, 1);
-        writer.packet(&Packet { unix_ns, head: &one.head[..one.head_len], length: one.len as u32, way })
+        let segment = frame.outgoing(index, 1);
+        writer.packet(&Packet {
+            unix_ns,
+            head: &segment.head[..segment.head_len],
+            length: segment.len as u32,
+            way,
+        })
     })
 }

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(read(|cpu| cpu == 0), Some(Busy { cpus: 1, us: 100_000 }));
         assert_eq!(read(|_| true), Some(Busy { cpus: 2, us: 1_100_000 }));
         assert_eq!(read(|_| false), None);
-        assert_eq!(Busy::parse("cpu0 1 2", |_| true), None, "a kernel that does not tell");
+        assert_eq!(Busy::parse("cpu0 1 2", |_| true), None, "a kernel without these counters");
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Place {
     /// Addresses of its interfaces that others may reach.
     fn addresses(&self, family: Family) -> io::Result<Vec<IpAddr>> {
         self.namespace.enter(|| {
-            let found = getifaddrs()?.filter_map(|one| one.address);
+            let found = getifaddrs()?.filter_map(|interface| interface.address);
             let found = found.filter_map(|address| {
                 let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
                 v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
@@ -168,7 +168,8 @@ impl Pair {
         for candidate in candidates {
             match reach(&sender, &receiver, candidate) {
                 Ok((own, rtt)) => {
-                    let is_changeable = [&sender, &receiver].map(|one| changes_machines || !one.is_machine());
+                    let is_changeable =
+                        [&sender, &receiver].map(|place| changes_machines || !place.is_machine());
                     let (sender, receiver) = (sender.namespace, receiver.namespace);
                     return Ok(Self { sender, receiver, addresses: [own, candidate], rtt, is_changeable });
                 }
@@ -181,7 +182,7 @@ impl Pair {
 
     /// Whose sysctls are the machine's own and have to stay: the sender's, the receiver's.
     pub fn unchangeable(&self) -> [bool; 2] {
-        self.is_changeable.map(|one| !one)
+        self.is_changeable.map(|is_it| !is_it)
     }
 
     /// Whether sysctls of the sender (0) or the receiver (1) may be changed.

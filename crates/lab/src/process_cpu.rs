@@ -169,7 +169,7 @@ fn quota_files(root: &Path, process: &Path) -> Option<QuotaFiles> {
     let path_of = |controller: &str| {
         cgroups.lines().find_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            controllers.split(',').any(|one| one == controller).then_some(path)
+            controllers.split(',').any(|known| known == controller).then_some(path)
         })
     };
     let below =
@@ -258,7 +258,8 @@ mod tests {
         assert_eq!((quota.quota_us, quota.period_us), (2_000, 100_000));
         let mut reading = process.read().unwrap();
         reading.threads.sort_by_key(|thread| thread.id);
-        let times: Vec<_> = reading.threads.iter().map(|one| (one.id, one.cpu_us, one.wait_us)).collect();
+        let times: Vec<_> =
+            reading.threads.iter().map(|thread| (thread.id, thread.cpu_us, thread.wait_us)).collect();
         assert_eq!(times, [(7, 5_000, Some(1_250)), (9, 1, Some(2))]);
         assert_eq!(reading.throttled, Some(Throttled { periods: 4, us: 70, cpu_us: Some(90) }));
     }

@@ -63,7 +63,7 @@ impl Restorer {
         let mut child = command.spawn()?;
         drop(inherited);
         let pipe = child.stdin.take();
-        let cookies = namespaces.iter().map(|one| one.cookie().unwrap_or(0)).collect();
+        let cookies = namespaces.iter().map(|namespace| namespace.cookie().unwrap_or(0)).collect();
         Ok(Self { child, pipe, note, cookies })
     }
 

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_threads_time_on_a_cpu_and_its_wait_for_one() {
-        let read = |text: &str| Scheduled::parse(text).map(|one| (one.cpu_us, one.wait_us));
+        let read = |text: &str| Scheduled::parse(text).map(|scheduled| (scheduled.cpu_us, scheduled.wait_us));
         assert_eq!(read("5000000 1250999 17\n"), Some((5_000, 1_250)));
         assert_eq!([read(""), read("5000000"), read("x y z")], [None; 3]);
     }

@@ -26,7 +26,9 @@ pub(crate) fn until_any<'a>(
     let mut polled: Vec<PollFd<'a>> =
         descriptors.into_iter().map(|(descriptor, events)| PollFd::new(descriptor, events)).collect();
     match ppoll(&mut polled, Some(TimeSpec::from(span)), None) {
-        Ok(_) => Ok(polled.iter().map(|one| one.revents().unwrap_or_else(PollFlags::all)).collect()),
+        Ok(_) => {
+            Ok(polled.iter().map(|descriptor| descriptor.revents().unwrap_or_else(PollFlags::all)).collect())
+        }
         Err(Errno::EINTR) => Ok(vec![PollFlags::empty(); polled.len()]),
         Err(error) => Err(error.into()),
     }

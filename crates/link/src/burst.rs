@@ -41,7 +41,7 @@ impl BurstMeter {
         }
         let cost = Bytes::new(self.framing.cost(frame.into()));
         self.full_at = self.full_at.after(self.rate.time_to_send(cost));
-        self.burst += Count::one(payload);
+        self.burst += Count::packet(payload);
         if self.burst.packets > self.longest.packets {
             self.longest = self.burst;
         }
@@ -88,7 +88,7 @@ mod tests {
     fn packets_that_come_no_faster_than_they_leave_are_no_burst() {
         let mut meter = meter();
         take(&mut meter, (0..100).map(|number| number * 1_000));
-        assert_eq!((meter.longest(), meter.needed_queue()), (Count::one(958), Count::default()));
+        assert_eq!((meter.longest(), meter.needed_queue()), (Count::packet(958), Count::default()));
     }
 
     #[test]

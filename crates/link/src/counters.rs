@@ -17,7 +17,7 @@ pub struct Count {
 
 impl Count {
     /// One packet of `bytes` bytes.
-    pub const fn one(bytes: u32) -> Self {
+    pub const fn packet(bytes: u32) -> Self {
         Self { packets: 1, bytes: bytes as u64 }
     }
 }
@@ -133,7 +133,7 @@ impl Counters {
 
     /// Counts a packet that is dropped, and tells its driver.
     pub(crate) fn drop_packet<T: IpPacket>(&mut self, reason: DropReason, packet: &Packet<T>) {
-        self.dropped[reason as usize] += Count::one(packet.bytes);
+        self.dropped[reason as usize] += Count::packet(packet.bytes);
         packet.payload.dropped(reason);
     }
 }

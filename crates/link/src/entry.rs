@@ -145,7 +145,7 @@ impl<T: IpPacket> Entry<T> {
             && mark.drops(packet.gso_id)
         {
             packet.payload.set_ce();
-            counters.marked += Count::one(packet.bytes);
+            counters.marked += Count::packet(packet.bytes);
         }
         if self.duplicate.as_mut().is_some_and(Duplicate::copies) { Fate::Twice } else { Fate::Once }
     }

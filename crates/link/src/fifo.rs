@@ -63,7 +63,7 @@ impl<T> Fifo<T> {
                 due
             }
         };
-        self.backlog += Count::one(packet.bytes);
+        self.backlog += Count::packet(packet.bytes);
         self.entries.push_back(Released { due, packet });
     }
 
@@ -109,8 +109,8 @@ impl<T> Fifo<T> {
         if together != self.latest {
             (self.latest, self.leaving) = (together, Count::default());
         }
-        self.backlog -= Count::one(bytes);
-        self.leaving += Count::one(bytes);
+        self.backlog -= Count::packet(bytes);
+        self.leaving += Count::packet(bytes);
     }
 
     #[inline]
@@ -133,11 +133,11 @@ mod tests {
         fifo.push(Time::from_nanos(10), packet(1));
         fifo.push(Time::from_nanos(20), packet(2));
         fifo.settle(Time::from_nanos(10));
-        assert_eq!(fifo.backlog(), Count::one(100));
+        assert_eq!(fifo.backlog(), Count::packet(100));
         assert_eq!(fifo.next_due(), Some(Time::from_nanos(10)));
         let first = fifo.take_due(Time::from_nanos(15)).expect("due");
         assert_eq!((first.due, first.packet.payload), (Time::from_nanos(10), 1));
-        assert_eq!(fifo.backlog(), Count::one(100));
+        assert_eq!(fifo.backlog(), Count::packet(100));
         assert_eq!(fifo.take_due(Time::from_nanos(19)), None);
         assert!(fifo.take_due(Time::from_nanos(20)).is_some());
         assert_eq!(fifo.backlog(), Count::default());
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(fifo.leaving(Time::from_nanos(11), 0), Count::default());
         fifo.push(Time::from_nanos(12), packet(4));
         assert!(fifo.take_due(Time::from_nanos(12)).is_some());
-        assert_eq!(fifo.leaving(Time::from_nanos(12), 0), Count::one(100));
+        assert_eq!(fifo.leaving(Time::from_nanos(12), 0), Count::packet(100));
         assert_eq!(fifo.leaving(Time::from_nanos(10), 0), Count::default());
     }
 

@@ -81,14 +81,14 @@ mod tests {
         for limit in small {
             let limit = Limit::resolve(limit, RATE, RTT).expect("has a rate");
             assert!(limit.admits(Count::default(), FULL_PACKET));
-            assert!(!limit.admits(Count::one(FULL_PACKET), FULL_PACKET));
+            assert!(!limit.admits(Count::packet(FULL_PACKET), FULL_PACKET));
         }
     }
 
     #[test]
     fn a_packet_that_fills_the_limit_exactly_is_admitted() {
-        assert!(Limit::Bytes(3000).admits(Count::one(1500), 1500));
-        assert!(!Limit::Bytes(2999).admits(Count::one(1500), 1500));
-        assert!(Limit::Packets(2).admits(Count::one(1500), 9000));
+        assert!(Limit::Bytes(3000).admits(Count::packet(1500), 1500));
+        assert!(!Limit::Bytes(2999).admits(Count::packet(1500), 1500));
+        assert!(Limit::Packets(2).admits(Count::packet(1500), 9000));
     }
 }

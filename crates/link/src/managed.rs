@@ -126,7 +126,7 @@ impl<T: IpPacket> ManagedBottleneck<T> {
     }
 
     fn leaving(&self) -> Count {
-        self.head.as_ref().map_or(Count::default(), |head| Count::one(head.packet.bytes))
+        self.head.as_ref().map_or(Count::default(), |head| Count::packet(head.packet.bytes))
     }
 
     /// Lets everything happen up to `now`, each at its instant.
@@ -138,7 +138,7 @@ impl<T: IpPacket> ManagedBottleneck<T> {
             if together != self.departed_at {
                 (self.departed_at, self.departed) = (together, Count::default());
             }
-            self.departed += Count::one(head.packet.bytes);
+            self.departed += Count::packet(head.packet.bytes);
             self.left.push_back(head);
             self.take_next(due, counters);
         }

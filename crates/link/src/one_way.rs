@@ -54,7 +54,7 @@ impl<T: IpPacket> OneWay<T> {
 
     /// Offers a packet at `now`. A drop is counted, see [`Self::counters`].
     pub fn offer(&mut self, now: Time, packet: Packet<T>) {
-        self.counters.offered += Count::one(packet.bytes);
+        self.counters.offered += Count::packet(packet.bytes);
         self.stages.advance(now, &mut self.counters);
         if self.entry.is_none() {
             self.admit(now, packet);
@@ -117,7 +117,7 @@ impl<T: IpPacket> OneWay<T> {
         self.stages.advance(now, &mut self.counters);
         let released = self.stages.take_due(now, &mut self.counters);
         if let Some(Released { packet, .. }) = &released {
-            self.counters.delivered += Count::one(packet.bytes);
+            self.counters.delivered += Count::packet(packet.bytes);
         }
         released
     }
@@ -131,7 +131,7 @@ impl<T: IpPacket> OneWay<T> {
             Fate::Dropped => {}
             Fate::Once => self.admit(now, packet),
             Fate::Twice => {
-                self.counters.duplicated += Count::one(packet.bytes);
+                self.counters.duplicated += Count::packet(packet.bytes);
                 self.admit(now, packet.clone());
                 self.admit(now, packet);
             }
@@ -182,7 +182,7 @@ mod tests {
             offer(&mut path, payload, 1514);
         }
         offer(&mut path, 5, 9000);
-        assert_eq!(path.counters().dropped(DropReason::RandomLoss), Count::one(1514));
+        assert_eq!(path.counters().dropped(DropReason::RandomLoss), Count::packet(1514));
         assert_eq!(path.next_due(), Some(Time::from_nanos(1000)));
         assert_eq!(path.take_due(Time::from_nanos(999)), None);
         let now = Time::from_nanos(1000);
@@ -195,8 +195,8 @@ mod tests {
             |element, packets, bytes, dropped_packets| Backlog { element, packets, bytes, dropped_packets };
         assert_eq!(path.backlog(), [row(Element::Delay, 0, 0, 0), row(Element::Queue, 1, 1514, 2)]);
         let counters = path.counters();
-        assert_eq!(counters.dropped(DropReason::QueueFull), Count::one(1514));
-        assert_eq!(counters.dropped(DropReason::ExceedsBurst), Count::one(9000));
+        assert_eq!(counters.dropped(DropReason::QueueFull), Count::packet(1514));
+        assert_eq!(counters.dropped(DropReason::ExceedsBurst), Count::packet(9000));
         assert_eq!(path.next_due(), Some(Time::from_nanos(2514)));
     }
 
@@ -219,7 +219,7 @@ mod tests {
         offer(&mut path, 1, 100);
         let taken = std::iter::from_fn(|| path.take_due(Time::from_nanos(1000))).count();
         let counters = path.counters();
-        assert_eq!((taken, counters.duplicated), (2, Count::one(100)));
+        assert_eq!((taken, counters.duplicated), (2, Count::packet(100)));
         assert_eq!(counters.delivered, Count { packets: 2, bytes: 200 });
     }
 
@@ -233,7 +233,7 @@ mod tests {
         path.offer(Time::from_nanos(2000), last);
         let packets: Vec<u64> = path.backlog().iter().map(|backlog| backlog.packets).collect();
         assert_eq!(packets, [1, 1]);
-        assert_eq!(path.counters().dropped(DropReason::QueueFull), Count::one(1514));
+        assert_eq!(path.counters().dropped(DropReason::QueueFull), Count::packet(1514));
     }
 
     /// A packet that may be marked, and must not be fragmented.
@@ -288,7 +288,7 @@ mod tests {
             offer_ip(&mut path, 1415, 0, true);
             offer_ip(&mut path, 1415, 0, false);
             assert_eq!(std::iter::from_fn(|| path.take_due(Time::ZERO)).count(), 2);
-            assert_eq!(path.counters().dropped(DropReason::ExceedsMtu), Count::one(1415));
+            assert_eq!(path.counters().dropped(DropReason::ExceedsMtu), Count::packet(1415));
             assert_eq!(path.take_oversized().count(), reported);
         }
     }

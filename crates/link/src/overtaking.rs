@@ -40,7 +40,7 @@ impl<T> Overtaking<T> {
             && top.0.due <= now
         {
             let Reverse(entry) = PeekMut::pop(top);
-            self.backlog -= Count::one(entry.packet.bytes);
+            self.backlog -= Count::packet(entry.packet.bytes);
             self.reordered += u64::from(entry.arrival < self.highest);
             self.highest = self.highest.max(entry.arrival);
             self.left.push_back(Released { due: entry.due, packet: entry.packet });
@@ -49,7 +49,7 @@ impl<T> Overtaking<T> {
 
     pub(crate) fn push(&mut self, due: Time, packet: Packet<T>) {
         self.arrivals += 1;
-        self.backlog += Count::one(packet.bytes);
+        self.backlog += Count::packet(packet.bytes);
         self.waiting.push(Reverse(Entry { due, arrival: self.arrivals, packet }));
     }
 
@@ -138,7 +138,7 @@ mod tests {
     fn what_has_left_is_no_backlog_even_before_it_is_taken() {
         let mut queue = queue(&[30, 10]);
         queue.settle(Time::from_nanos(10));
-        assert_eq!(queue.backlog(), Count::one(100));
+        assert_eq!(queue.backlog(), Count::packet(100));
         assert_eq!(queue.next_due(), Some(Time::from_nanos(10)));
         assert!(queue.take_due(Time::from_nanos(10)).is_some());
         assert_eq!(queue.take_due(Time::from_nanos(29)), None);

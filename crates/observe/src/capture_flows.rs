@@ -66,11 +66,11 @@ fn by_hosts<'a>(watched: &'a [Watched], translated: &[Vec<usize>]) -> Vec<Vec<&'
     let mut hosts: BTreeMap<(IpAddr, IpAddr, u32, usize), Vec<&Watched>> = BTreeMap::new();
     let sides = translated.iter().flat_map(|group| group.iter().enumerate().map(|(side, &at)| (at, side)));
     let side_of_nat: BTreeMap<usize, usize> = sides.collect();
-    for (at, one) in watched.iter().enumerate() {
-        let address = |side| one.endpoint(side).address.ip();
-        let (near, far) = (address(one.near()), address(one.near().other()));
+    for (at, seen) in watched.iter().enumerate() {
+        let address = |side| seen.endpoint(side).address.ip();
+        let (near, far) = (address(seen.near()), address(seen.near().other()));
         let side = side_of_nat.get(&at).copied().unwrap_or(0);
-        hosts.entry((near, far, one.busiest_stretch(), side)).or_default().push(one);
+        hosts.entry((near, far, seen.busiest_stretch(), side)).or_default().push(seen);
     }
     hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
 }
@@ -91,23 +91,23 @@ fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
 
 /// An entry for each direction of each connection that carried data.
 fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
-    let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
+    let from_ns = group.iter().map(|seen| seen.connection.first_ns()).min().unwrap_or(0);
     let samples: Vec<[Vec<PacketSample>; 2]> =
-        group.iter().map(|one| sides(one).map(|side| one.samples(side, from_ns))).collect();
+        group.iter().map(|seen| sides(seen).map(|side| seen.samples(side, from_ns))).collect();
     let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at][0].len() >= FEWEST_SAMPLES).collect();
     let connections: Vec<Connection<'_>> =
         judged.iter().map(|&at| connection(group[at], &samples[at], from_ns)).collect();
     let (results, facts) = judge_together(&connections);
     let mut found: BTreeMap<usize, Vec<Judged>> = judged.into_iter().zip(results).collect();
     let mut flows = Vec::new();
-    for (at, one) in group.iter().enumerate() {
+    for (at, seen) in group.iter().enumerate() {
         let results = found.remove(&at).unwrap_or_default();
-        for ((side, direction), samples) in sides(one).into_iter().zip(Direction::ALL).zip(&samples[at]) {
-            if one.connection.half(side).payload_bytes() > 0 {
-                let mut flow = flow(one, side, samples, from_ns);
+        for ((side, direction), samples) in sides(seen).into_iter().zip(Direction::ALL).zip(&samples[at]) {
+            if seen.connection.half(side).payload_bytes() > 0 {
+                let mut flow = flow(seen, side, samples, from_ns);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
-                flow.know_stacks(handshake::stack(&one.connection, side.other()).0);
+                flow.know_stacks(handshake::stack(&seen.connection, side.other()).0);
                 flows.push(flow);
             }
         }
@@ -116,70 +116,74 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
 }
 
 fn connection<'a>(
-    one: &Watched,
+    watched: &Watched,
     [sent, received]: &'a [Vec<PacketSample>; 2],
     from_ns: u64,
 ) -> Connection<'a> {
-    let near = one.near();
+    let near = watched.near();
     Connection {
         observed: Observed {
-            local: one.endpoint(near).to_string(),
-            remote: one.endpoint(near.other()).to_string(),
-            local_stack: handshake::stack(&one.connection, near).0,
-            remote_stack: handshake::stack(&one.connection, near.other()).0,
+            local: watched.endpoint(near).to_string(),
+            remote: watched.endpoint(near.other()).to_string(),
+            local_stack: handshake::stack(&watched.connection, near).0,
+            remote_stack: handshake::stack(&watched.connection, near.other()).0,
             ..Observed::default()
         },
         congestion_control: String::new(),
         offered: None,
-        every: Duration::from_nanos(one.every_ns()),
+        every: Duration::from_nanos(watched.every_ns()),
         samples: &[],
-        packets: ConnectionPackets { sent, received, lives: sides(one).map(|side| life(one, side, from_ns)) },
+        packets: ConnectionPackets {
+            sent,
+            received,
+            lives: sides(watched).map(|side| life(watched, side, from_ns)),
+        },
         exact: None,
         cpu: ConnectionCpu::default(),
     }
 }
 
 /// What it sends and what it receives, seen from the end that stands for it.
-fn sides(one: &Watched) -> [Side; 2] {
-    [one.near(), one.near().other()]
+fn sides(watched: &Watched) -> [Side; 2] {
+    [watched.near(), watched.near().other()]
 }
 
 /// From the first payload of either direction to the last of `side`; `None` where the capture's clock does not
 /// show how long that was.
-fn life(one: &Watched, side: Side, from_ns: u64) -> Option<TimeInterval> {
-    let halves = Side::BOTH.map(|side| one.connection.half(side));
+fn life(watched: &Watched, side: Side, from_ns: u64) -> Option<TimeInterval> {
+    let halves = Side::BOTH.map(|side| watched.connection.half(side));
     if halves.iter().any(|half| half.has_unknown_span()) {
         return None;
     }
     let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
-    let (_, last_ns) = one.connection.half(side).data_ns()?;
+    let (_, last_ns) = watched.connection.half(side).data_ns()?;
     let us = |at_ns: u64| at_ns.saturating_sub(from_ns) / 1_000;
     Some(TimeInterval { from_us: us(first_ns), to_us: us(last_ns) })
 }
 
 /// From the first SYN to the first payload of either direction.
-fn setup_us(one: &Watched) -> Option<u64> {
-    let halves = Side::BOTH.map(|side| one.connection.half(side));
+fn setup_us(watched: &Watched) -> Option<u64> {
+    let halves = Side::BOTH.map(|side| watched.connection.half(side));
     if halves.iter().any(|half| half.has_unknown_span()) {
         return None;
     }
-    one.connection.opening(Side::A)?;
+    watched.connection.opening(Side::A)?;
     let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
-    Some(first_ns.saturating_sub(one.connection.first_ns()) / 1_000)
+    Some(first_ns.saturating_sub(watched.connection.first_ns()) / 1_000)
 }
 
 /// Whether the server dropped the handshake's ACK: B is the end that was opened to.
-fn unaccepted(one: &Watched) -> Option<Unaccepted> {
-    let (syn_acks, has_data_again) = one.connection.unaccepted();
-    Unaccepted::of(syn_acks, has_data_again, one.capture_point(Side::B) == CapturePoint::Sender)
+fn unaccepted(watched: &Watched) -> Option<Unaccepted> {
+    let (syn_acks, has_data_again) = watched.connection.unaccepted();
+    Unaccepted::of(syn_acks, has_data_again, watched.capture_point(Side::B) == CapturePoint::Sender)
 }
 
 /// What the packets say, without a verdict.
-fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
-    let half = one.connection.half(side);
+fn flow(watched: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
+    let half = watched.connection.half(side);
     let counts = half.counts();
-    let is_near = side == one.near();
-    let back = one.connection.half(side.other());
+    let is_near = side == watched.near();
+    let back = watched.connection.half(side.other());
     let last = samples.last();
     let is_silent = last.is_some_and(|last| last.waits.silence_us > 0 && last.unacked_bytes > 0);
     let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
@@ -187,23 +191,23 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let data_ns = half.data_ns();
     let data_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
     let data_us = (!half.has_unknown_span()).then_some(data_us);
-    let span_us = life(one, side, from_ns).map(TimeInterval::length_us);
-    let (stack, stack_confidence) = handshake::stack(&one.connection, side);
+    let span_us = life(watched, side, from_ns).map(TimeInterval::length_us);
+    let (stack, stack_confidence) = handshake::stack(&watched.connection, side);
     CapturedFlow {
-        src: one.endpoint(side).to_string(),
-        dst: one.endpoint(side.other()).to_string(),
+        src: watched.endpoint(side).to_string(),
+        dst: watched.endpoint(side.other()).to_string(),
         packets: half.packets(),
         segments: counts.segments,
         bytes: counts.new_bytes,
         goodput_bps: data_us
-            .filter(|&us| us >= one.least_timed_us().max(1))
+            .filter(|&us| us >= watched.least_timed_us().max(1))
             .map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
         start_us: data_ns.map_or(0, |(at_ns, _)| at_ns.saturating_sub(from_ns) / 1_000),
         data_us,
-        setup_us: setup_us(one),
-        syns: Side::BOTH.map(|side| one.connection.opening(side).map_or(0, |syn| syn.sent)),
-        unaccepted: unaccepted(one),
-        answers: one.answers(side).map_or_else(AnswerTimes::default, |(answers, ack_us)| AnswerTimes {
+        setup_us: setup_us(watched),
+        syns: Side::BOTH.map(|side| watched.connection.opening(side).map_or(0, |syn| syn.sent)),
+        unaccepted: unaccepted(watched),
+        answers: watched.answers(side).map_or_else(AnswerTimes::default, |(answers, ack_us)| AnswerTimes {
             answers: answers.count,
             least_us: answers.least_us,
             ack_us,
@@ -211,24 +215,24 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
         verdict: Verdict { span_us, ..Verdict::default() },
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),
-        min_rtt_us: one.path_rtt_us().map(u64::from),
+        min_rtt_us: watched.path_rtt_us().map(u64::from),
         rwnd_bytes: samples
             .iter()
             .filter_map(|sample| sample.rwnd_bytes.max(sample.rwnd_at_peak_bytes))
             .max()
             .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
-        fastest_bps: one.bottleneck_bps(side),
+        fastest_bps: watched.bottleneck_bps(side),
         stack,
         stack_confidence,
-        options: handshake::options(&one.connection, side),
-        counts: handshake::counts(&one.connection, side),
-        ended: ending::ended(&one.connection, side, is_silent),
-        missing: ending::missing(&one.connection, side),
-        events: ending::events(one, side, from_ns),
-        least_timed_us: one.least_timed_us(),
+        options: handshake::options(&watched.connection, side),
+        counts: handshake::counts(&watched.connection, side),
+        ended: ending::ended(&watched.connection, side, is_silent),
+        missing: ending::missing(&watched.connection, side),
+        events: ending::events(watched, side, from_ns),
+        least_timed_us: watched.least_timed_us(),
         is_window_closed: back.window_bytes() == Some(0),
-        vantage: one.capture_point(side),
+        vantage: watched.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
         srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),
         ..CapturedFlow::default()

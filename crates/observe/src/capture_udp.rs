@@ -91,11 +91,11 @@ fn quic_figures((flow, quic): (&udp::UdpFlow, &Quic), peer: Option<&udp::UdpFlow
 type QuicFlow<'a> = (&'a udp::UdpFlow, &'a Quic);
 
 /// Who sent the first datagram is the client.
-fn client_first<'a>(one: QuicFlow<'a>, other: QuicFlow<'a>) -> [QuicFlow<'a>; 2] {
-    if (one.0.first_ns, one.0.source) <= (other.0.first_ns, other.0.source) {
-        [one, other]
+fn client_first<'a>(first: QuicFlow<'a>, second: QuicFlow<'a>) -> [QuicFlow<'a>; 2] {
+    if (first.0.first_ns, first.0.source) <= (second.0.first_ns, second.0.source) {
+        [first, second]
     } else {
-        [other, one]
+        [second, first]
     }
 }
 
@@ -119,8 +119,8 @@ pub(crate) fn translated(watched: &[Watched]) -> Vec<Vec<usize>> {
 /// Which of the connections with data are subflows of one of Multipath TCP.
 pub(crate) fn mptcp_groups(watched: &[Watched]) -> Vec<MptcpGroup> {
     let mut ordered: Vec<&Watched> = watched.iter().collect();
-    ordered.sort_by_key(|one| one.connection.id());
-    let connections: Vec<_> = ordered.iter().map(|one| &one.connection).collect();
+    ordered.sort_by_key(|seen| seen.connection.id());
+    let connections: Vec<_> = ordered.iter().map(|seen| &seen.connection).collect();
     let groups = mptcp_connections(&connections).into_iter();
     groups
         .map(|group| MptcpGroup {

@@ -31,9 +31,9 @@ pub(crate) fn missing(connection: &Connection, side: Side) -> Vec<MissingPart> {
 }
 
 /// What happened, in order of time.
-pub(crate) fn events(one: &Watched, side: Side, from_ns: u64) -> Vec<FlowEvent> {
+pub(crate) fn events(watched: &Watched, side: Side, from_ns: u64) -> Vec<FlowEvent> {
     let us = |at_ns: u64| at_ns.saturating_sub(from_ns) / 1_000;
-    let mut events: Vec<FlowEvent> = one
+    let mut events: Vec<FlowEvent> = watched
         .events(side)
         .into_iter()
         .map(|event| FlowEvent {

@@ -36,16 +36,16 @@ impl ExactStates {
     pub(crate) fn follow(&mut self, tracker: &mut Tracker) {
         let new: Vec<u64> = tracker
             .busy()
-            .filter(|(cookie, one)| sends(one) && !self.watched.contains(cookie))
+            .filter(|(cookie, tracked)| sends(tracked) && !self.watched.contains(cookie))
             .map(|(cookie, _)| cookie)
             .take(WATCHED_MAX.saturating_sub(self.watched.len()))
             .collect();
         for cookie in new {
-            let Some(one) = tracker.get_mut(cookie) else { continue };
-            let Some(last) = one.samples.back().map(|sample| sample.info) else { continue };
+            let Some(tracked) = tracker.get_mut(cookie) else { continue };
+            let Some(last) = tracked.samples.back().map(|sample| sample.info) else { continue };
             if self.trace.watch(cookie, last.ca_state.unwrap_or(CaState::Open), last.retransmits) {
                 self.watched.insert(cookie);
-                one.exact = Some(Exact::default());
+                tracked.exact = Some(Exact::default());
             }
         }
     }
@@ -76,15 +76,15 @@ impl ExactStates {
     /// Hands all connections their times in each state so far.
     pub(crate) fn take_all_state_times(&self, tracker: &mut Tracker) {
         for &cookie in &self.watched {
-            if let Some(one) = tracker.get_mut(cookie) {
-                self.take_state_times(cookie, one);
+            if let Some(tracked) = tracker.get_mut(cookie) {
+                self.take_state_times(cookie, tracked);
             }
         }
     }
 
     /// Hands a connection its times in each state so far: a question to the kernel.
-    pub(crate) fn take_state_times(&self, cookie: u64, one: &mut Tracked) {
-        if let Some(exact) = &mut one.exact {
+    pub(crate) fn take_state_times(&self, cookie: u64, tracked: &mut Tracked) {
+        if let Some(exact) = &mut tracked.exact {
             exact.ca_state_us = self.trace.state_times(cookie).or(exact.ca_state_us);
         }
     }
@@ -105,7 +105,7 @@ fn keep(exact: &mut Exact, row: Retransmit) {
     }
 }
 
-fn sends(one: &Tracked) -> bool {
-    let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return false };
+fn sends(tracked: &Tracked) -> bool {
+    let (Some(first), Some(last)) = (tracked.samples.front(), tracked.samples.back()) else { return false };
     last.info.unacked_bytes > 0 || last.info.bytes_acked > first.info.bytes_acked
 }

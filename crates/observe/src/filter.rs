@@ -130,22 +130,22 @@ fn split(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut is_open, mut in_address) = (false, false);
     let mut characters = text.chars().peekable();
-    while let Some(one) = characters.next() {
-        in_address = (in_address || one == '[') && one != ']';
-        if one.is_whitespace() {
+    while let Some(character) = characters.next() {
+        in_address = (in_address || character == '[') && character != ']';
+        if character.is_whitespace() {
             is_open = false;
-        } else if "()".contains(one) || ("!=<>&|".contains(one) && !in_address) {
+        } else if "()".contains(character) || ("!=<>&|".contains(character) && !in_address) {
             let twice = matches!(
-                (one, characters.peek()),
+                (character, characters.peek()),
                 ('!' | '=' | '<' | '>', Some('=')) | ('&', Some('&')) | ('|', Some('|'))
             );
             let second = twice.then(|| characters.next()).flatten();
-            words.push(one.to_string() + &second.map(String::from).unwrap_or_default());
+            words.push(character.to_string() + &second.map(String::from).unwrap_or_default());
             is_open = false;
         } else if is_open && let Some(last) = words.last_mut() {
-            last.push(one);
+            last.push(character);
         } else {
-            words.push(one.to_string());
+            words.push(character.to_string());
             is_open = true;
         }
     }
@@ -195,14 +195,14 @@ impl<'a> Reader<'a> {
     }
 
     fn all(&mut self, depth: usize) -> Result<Option<Expression>, Problem> {
-        let mut left = self.one(depth)?;
+        let mut left = self.term(depth)?;
         loop {
             let said = self.takes(&["and", "&", "&&"]);
             let ends = self.peek().is_none_or(|word| [")", "or", "|", "||"].contains(&word));
             if ends && !said {
                 return Ok(left);
             }
-            let right = self.one(depth)?;
+            let right = self.term(depth)?;
             left = match (left, right) {
                 (Some(left), Some(right)) => Some(Expression::And(left.into(), right.into())),
                 (left, right) => left.or(right),
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn one(&mut self, depth: usize) -> Result<Option<Expression>, Problem> {
+    fn term(&mut self, depth: usize) -> Result<Option<Expression>, Problem> {
         if depth > DEPTH_MAX {
             return Err(wrong("(", "fewer brackets in brackets"));
         }
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
                 let inner = self.any(depth + 1)?;
                 if self.takes(&[")"]) { Ok(inner) } else { Err(wrong("the end", "a closing bracket")) }
             }
-            "not" | "!" => match self.one(depth + 1)? {
+            "not" | "!" => match self.term(depth + 1)? {
                 Some(inner) => Ok(Some(Expression::Not(inner.into()))),
                 None => Err(wrong("not", "an address or a port behind it")),
             },

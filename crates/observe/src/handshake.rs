@@ -16,8 +16,8 @@ pub(crate) fn options(connection: &Connection, side: Side) -> FlowOptions {
     FlowOptions {
         mss_bytes: receiver.map(|syn| syn.mss.unwrap_or(without_option)),
         window_scale: connection.half(side.other()).window_scale(),
-        sack: both.map(|(one, other)| one.sack_permitted && other.sack_permitted),
-        timestamps: both.map(|(one, other)| one.has_timestamps && other.has_timestamps),
+        sack: both.map(|(own, its)| own.sack_permitted && its.sack_permitted),
+        timestamps: both.map(|(own, its)| own.has_timestamps && its.has_timestamps),
         ecn: ecn.map(|mode| mode != EcnMode::Off),
         accurate_ecn: ecn.map(|mode| mode == EcnMode::Accurate),
     }

@@ -43,23 +43,23 @@ pub fn keep_connections(
     let has_both_ends = watchers.len() > 1;
     for (end, watcher) in watchers.iter_mut().enumerate() {
         let began = watcher.began();
-        watcher.each_busy(|one| {
-            let carried = one.carried();
+        watcher.each_busy(|connection| {
+            let carried = connection.carried();
             if busy.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
-                let ends = one.samples.first().zip(one.samples.last());
+                let ends = connection.samples.first().zip(connection.samples.last());
                 let disciplines = path.zip(ends).map(|(path, (first, last))| {
                     path.disciplines.during(began, &(first.t_us..=last.t_us), end > 0)
                 });
                 busy.push(Busy {
                     payload: carried.sent.max(carried.received),
                     connection: KeptConnection {
-                        observed: one.observed.clone(),
-                        congestion_control: one.congestion_control.clone(),
+                        observed: connection.observed.clone(),
+                        congestion_control: connection.congestion_control.clone(),
                         offered: None,
-                        every: one.every,
-                        samples: one.samples.to_vec(),
-                        exact: one.exact.cloned(),
-                        cpu: one.cpu.clone(),
+                        every: connection.every,
+                        samples: connection.samples.to_vec(),
+                        exact: connection.exact.cloned(),
+                        cpu: connection.cpu.clone(),
                         sender_samples: Vec::new(),
                     },
                     disciplines: disciplines.unwrap_or_default(),
@@ -83,13 +83,13 @@ pub fn keep_connections(
     let mut kept: Vec<((Recorded, String), u64)> = connections.chain(flows).collect();
     kept.sort_by_key(|&(_, payload)| Reverse(payload));
     kept.truncate(CELLS_MAX);
-    let (kept, names): (Vec<Recorded>, Vec<String>) = kept.into_iter().map(|(one, _)| one).unzip();
+    let (kept, names): (Vec<Recorded>, Vec<String>) = kept.into_iter().map(|(recorded, _)| recorded).unzip();
     let invalid = path.map_or_else(Vec::new, |path| path.invalid.to_vec());
     write_connections(&[kept], &[invalid], &names, "watch", target)
 }
 
 fn names(busy: &[Busy]) -> Vec<String> {
-    busy.iter().map(|one| one.connection.name(busy.iter().map(|other| &other.connection))).collect()
+    busy.iter().map(|own| own.connection.name(busy.iter().map(|other| &other.connection))).collect()
 }
 
 /// `udp PEER from PORT` of what this host sends, `udp PEER to PORT` of what it receives.

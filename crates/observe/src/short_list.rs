@@ -105,7 +105,7 @@ impl ShortList {
 /// Asks for those on which something happened. `None` where the number of sockets says that one has closed: nobody knows which.
 fn changes(list: &mut SocketList, tracker: &mut Tracker, t_us: u64) -> io::Result<Option<Pass>> {
     let mut questions: Questions =
-        tracker.asked_for().map(|(cookie, one)| (cookie, one.local, one.remote)).collect();
+        tracker.asked_for().map(|(cookie, tracked)| (cookie, tracked.local, tracked.remote)).collect();
     let mut new = 0;
     let connected = list.each(Which::Changed, |brief| {
         if tracker.is_news(brief) {

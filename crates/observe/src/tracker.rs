@@ -144,7 +144,7 @@ impl Tracker {
         } else if is_all && self.connections.len() >= CONNECTIONS_MAX {
             self.gone.not_followed += 1;
         } else if is_all && let Some(sample) = sample(seen, t_us) {
-            let one = Tracked {
+            let tracked = Tracked {
                 local: seen.local,
                 remote: seen.remote,
                 inode: seen.inode,
@@ -161,10 +161,10 @@ impl Tracker {
                 metered: None,
             };
             self.appeared += 1;
-            if one.is_on_loopback() {
-                self.on_loopback.insert((one.local, one.remote), seen.cookie);
+            if tracked.is_on_loopback() {
+                self.on_loopback.insert((tracked.local, tracked.remote), seen.cookie);
             }
-            self.connections.insert(seen.cookie, one);
+            self.connections.insert(seen.cookie, tracked);
         }
     }
 
@@ -215,32 +215,32 @@ impl Tracker {
 
     /// Forgets connections, which are neither closed nor gone.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&Tracked) -> bool) {
-        self.connections.retain(|_, one| is_kept(one));
+        self.connections.retain(|_, tracked| is_kept(tracked));
         self.on_loopback.retain(|_, cookie| self.connections.contains_key(cookie));
     }
 
     /// The look has ended: what was not seen is gone. Its connections go to `closed` first.
     pub(crate) fn end(&mut self, mut closed: impl FnMut(u64, Tracked)) {
         let (look, confirmed) = (self.look, self.confirmed);
-        let gone = self.connections.extract_if(|_, one| one.look != look && confirmed.look != look);
-        for (cookie, mut one) in gone {
-            one.confirm(confirmed);
-            self.gone.closed += u64::from(one.looks >= 2);
-            self.gone.too_short += u64::from(one.looks < 2);
+        let gone = self.connections.extract_if(|_, tracked| tracked.look != look && confirmed.look != look);
+        for (cookie, mut tracked) in gone {
+            tracked.confirm(confirmed);
+            self.gone.closed += u64::from(tracked.looks >= 2);
+            self.gone.too_short += u64::from(tracked.looks < 2);
             // Another connection may have its ports by now.
-            if let Entry::Occupied(entry) = self.on_loopback.entry((one.local, one.remote))
+            if let Entry::Occupied(entry) = self.on_loopback.entry((tracked.local, tracked.remote))
                 && *entry.get() == cookie
             {
                 entry.remove();
             }
-            closed(cookie, one);
+            closed(cookie, tracked);
         }
         self.busy.clear();
         (self.lively, self.asked_for) = (0, 0);
-        for (&cookie, one) in &self.connections {
-            self.lively += usize::from(one.samples.len() >= 2);
-            self.asked_for += usize::from(one.is_asked_for());
-            if one.is_busy {
+        for (&cookie, tracked) in &self.connections {
+            self.lively += usize::from(tracked.samples.len() >= 2);
+            self.asked_for += usize::from(tracked.is_asked_for());
+            if tracked.is_busy {
                 self.busy.push(cookie);
             }
         }
@@ -258,7 +258,7 @@ impl Tracker {
 
     /// Every connection, to note what was counted of it.
     pub(crate) fn connections_mut(&mut self) -> impl Iterator<Item = (u64, &mut Tracked)> {
-        self.connections.iter_mut().map(|(&cookie, one)| (cookie, one))
+        self.connections.iter_mut().map(|(&cookie, tracked)| (cookie, tracked))
     }
 
     /// How many of them were busy then.
@@ -273,12 +273,12 @@ impl Tracker {
 
     /// Every connection that is there.
     pub(crate) fn connections(&self) -> impl Iterator<Item = (u64, &Tracked)> {
-        self.connections.iter().map(|(&cookie, one)| (cookie, one))
+        self.connections.iter().map(|(&cookie, tracked)| (cookie, tracked))
     }
 
     /// Whether it was there in more than one look.
-    pub(crate) const fn was_seen_again(&self, one: &Tracked) -> bool {
-        one.looks >= 2 || self.confirmed.look > one.look
+    pub(crate) const fn was_seen_again(&self, tracked: &Tracked) -> bool {
+        tracked.looks >= 2 || self.confirmed.look > tracked.look
     }
 
     /// One of them.
@@ -286,9 +286,9 @@ impl Tracker {
         self.connections.get(&cookie)
     }
 
-    /// The socket at the other end of `one`, where both are this host's.
-    pub(crate) fn peer_on_loopback(&self, one: &Tracked) -> Option<&Tracked> {
-        self.get(*self.on_loopback.get(&(one.remote, one.local))?)
+    /// The socket at the other end of `tracked`, where both are this host's.
+    pub(crate) fn peer_on_loopback(&self, tracked: &Tracked) -> Option<&Tracked> {
+        self.get(*self.on_loopback.get(&(tracked.remote, tracked.local))?)
     }
 }
 
@@ -303,15 +303,15 @@ pub(crate) struct Closed {
 
 impl Closed {
     /// Takes one more; one that was seen once only tells nothing.
-    pub(crate) fn push(&mut self, one: Tracked) {
-        if one.samples.len() < 2 {
+    pub(crate) fn push(&mut self, tracked: Tracked) {
+        if tracked.samples.len() < 2 {
             return;
         }
         self.pushed += 1;
-        self.samples += one.samples.len();
-        self.all.push_back(one);
+        self.samples += tracked.samples.len();
+        self.all.push_back(tracked);
         while self.all.len() > CLOSED_MAX || self.samples > SAMPLES_ALL {
-            self.samples -= self.all.pop_front().map_or(0, |one| one.samples.len());
+            self.samples -= self.all.pop_front().map_or(0, |tracked| tracked.samples.len());
         }
     }
 
@@ -538,23 +538,23 @@ mod tests {
         }
     }
 
-    /// A look at all sockets, number `look`, in which only `one` is there.
-    fn look(tracker: &mut Tracker, look: u64, one: &Seen<'_>) {
+    /// A look at all sockets, number `look`, in which only `seen` is there.
+    fn look(tracker: &mut Tracker, look: u64, seen: &Seen<'_>) {
         tracker.begin();
-        tracker.take(one, look * STEP_MS * 1_000, true);
+        tracker.take(seen, look * STEP_MS * 1_000, true);
         tracker.end(|_, _| ());
     }
 
-    fn finding(one: &Tracked) -> ConnectionFinding {
-        let samples: Vec<TcpSample> = one.samples.iter().cloned().collect();
+    fn finding(tracked: &Tracked) -> ConnectionFinding {
+        let samples: Vec<TcpSample> = tracked.samples.iter().cloned().collect();
         ConnectionFinding::of(&Connection {
-            observed: one.observed(None),
-            congestion_control: one.congestion_control.clone(),
+            observed: tracked.observed(None),
+            congestion_control: tracked.congestion_control.clone(),
             offered: None,
             every: Duration::from_millis(STEP_MS),
             samples: &samples,
             packets: ConnectionPackets::default(),
-            exact: one.exact.as_ref(),
+            exact: tracked.exact.as_ref(),
             cpu: ConnectionCpu::default(),
         })
     }
@@ -585,9 +585,9 @@ mod tests {
             let figures = Figures { acked, unacked: 1, segments: (acked / 1_000) as u32 };
             look(&mut tracker, at, &seen(1, &info(figures)));
         }
-        let one = tracker.get(1).unwrap();
-        assert_eq!(one.samples.len(), 3);
-        assert_eq!(finding(one).rate_bps, Some(80_000), "2,000 bytes in 200 ms");
+        let tracked = tracker.get(1).unwrap();
+        assert_eq!(tracked.samples.len(), 3);
+        assert_eq!(finding(tracked).rate_bps, Some(80_000), "2,000 bytes in 200 ms");
     }
 
     /// Its window of 0 is none that a receiver closed.
@@ -611,7 +611,7 @@ mod tests {
         for (at, cookies) in (1..).zip([vec![1, 2], vec![1, 3], vec![]]) {
             tracker.begin();
             cookies.iter().for_each(|&cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
-            tracker.end(|_, one| closed.push(one.looks));
+            tracker.end(|_, tracked| closed.push(tracked.looks));
         }
         closed.sort_unstable();
         assert_eq!(closed, [1, 1, 2]);
@@ -641,7 +641,7 @@ mod tests {
         // Another connection takes the same ports, from one look to the next.
         both(&mut tracker, 2, [3, 4]);
         assert_eq!([3, 4].map(|cookie| peer(&tracker, cookie)), [Some(ours), Some(theirs)]);
-        tracker.retain(|one| one.local != theirs);
+        tracker.retain(|tracked| tracked.local != theirs);
         assert_eq!((peer(&tracker, 3), tracker.on_loopback.len()), (None, 1));
         look(&mut tracker, 3, &seen(9, &figures));
         assert!(tracker.on_loopback.is_empty());
@@ -666,8 +666,8 @@ mod tests {
             let memory = Some(Memory { rmem_alloc, rcvbuf: 100_000, sndbuf: 0, wmem_queued: 0, drops: 0 });
             let mut tracker = Tracker::default();
             (0..100).for_each(|at| look(&mut tracker, at, &Seen { memory, ..seen(1, &figures) }));
-            let one = tracker.get(1).unwrap();
-            assert_eq!((one.is_busy, one.samples.len() > 1), (is_busy, is_busy), "{rmem_alloc}");
+            let tracked = tracker.get(1).unwrap();
+            assert_eq!((tracked.is_busy, tracked.samples.len() > 1), (is_busy, is_busy), "{rmem_alloc}");
         }
     }
 
@@ -702,11 +702,11 @@ mod tests {
             (0..lively).for_each(|cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
             tracker.end(|_, _| ());
         }
-        let samples: usize = tracker.connections().map(|(_, one)| one.samples.len()).sum();
+        let samples: usize = tracker.connections().map(|(_, tracked)| tracked.samples.len()).sum();
         assert!(samples <= SAMPLES_ALL && samples > SAMPLES_ALL / 2, "{samples}");
         let mut closed = Closed::default();
         tracker.begin();
-        tracker.end(|_, one| closed.push(one));
+        tracker.end(|_, tracked| closed.push(tracked));
         assert_eq!((closed.pushed, closed.all.len()), (lively, CLOSED_MAX));
         assert!(closed.samples <= SAMPLES_ALL);
     }

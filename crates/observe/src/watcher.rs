@@ -220,7 +220,7 @@ impl Watcher {
         std::thread::sleep(*ONCE_STEP.end());
         // Which connections are busy shows in what changed since the first look.
         self.look()?;
-        let round_trips = self.tracker.busy().filter_map(|(_, one)| one.samples.back()?.info.srtt_us);
+        let round_trips = self.tracker.busy().filter_map(|(_, tracked)| tracked.samples.back()?.info.srtt_us);
         let round_trips: Vec<Duration> =
             round_trips.map(|us| Duration::from_micros(us.into())).filter(|rtt| !rtt.is_zero()).collect();
         let least = ONCE.start().max(&self.what.every);
@@ -238,7 +238,7 @@ impl Watcher {
             self.look_at_the_busy()?;
             due += step;
             // What lost them shows in more than one loss.
-            if self.tracker.busy().any(|(_, one)| has_retransmitted(one)) {
+            if self.tracker.busy().any(|(_, tracked)| has_retransmitted(tracked)) {
                 until = longest;
             }
         }
@@ -467,7 +467,7 @@ impl Watcher {
             .tracker
             .busy()
             .take(BETWEEN_MAX)
-            .map(|(cookie, one)| (cookie, one.local, one.remote))
+            .map(|(cookie, tracked)| (cookie, tracked.local, tracked.remote))
             .collect();
         let Self { diag, tracker, began, .. } = self;
         let seen = diag.look_at(&busy, |seen| tracker.take(seen, micros(began.elapsed()), false));
@@ -513,20 +513,23 @@ impl Watcher {
     pub fn found(&mut self, most: usize) -> Connections {
         let mut busy: Vec<(u64, u64)> = Vec::new();
         let mut idle: Vec<u64> = Vec::new();
-        for (cookie, one) in self.tracker.connections() {
-            if one.samples.len() >= 2 { busy.push((cookie, moved(one))) } else { idle.push(cookie) }
+        for (cookie, tracked) in self.tracker.connections() {
+            if tracked.samples.len() >= 2 { busy.push((cookie, moved(tracked))) } else { idle.push(cookie) }
         }
         busy.sort_by_key(|&(cookie, bytes)| (Reverse(bytes), cookie));
         idle.sort_unstable();
         let shown: Vec<u64> = busy.iter().map(|&(cookie, _)| cookie).take(most).collect();
-        let inode = |cookie: &u64| self.tracker.get(*cookie).map(|one| one.inode);
+        let inode = |cookie: &u64| self.tracker.get(*cookie).map(|tracked| tracked.inode);
         self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode), std::iter::empty());
         let judged = shown.iter().filter_map(|&cookie| self.tracker.get(cookie));
         let mut connections: Vec<ConnectionFinding> =
-            judged.chain(self.closed.newest()).take(most).map(|one| self.finding(one)).collect();
+            judged.chain(self.closed.newest()).take(most).map(|tracked| self.finding(tracked)).collect();
         let left = most.saturating_sub(connections.len());
         connections.extend(
-            idle.iter().take(left).filter_map(|&cookie| self.tracker.get(cookie)).map(|one| self.quiet(one)),
+            idle.iter()
+                .take(left)
+                .filter_map(|&cookie| self.tracker.get(cookie))
+                .map(|tracked| self.quiet(tracked)),
         );
         self.with_counts(idle.len(), connections)
     }
@@ -534,11 +537,12 @@ impl Watcher {
     /// What the looks of the last five seconds say of the connections that are busy now, and of those that closed since this was asked
     /// before. The other ones are counted as idle: most hosts have many, and nothing new is to be said of them.
     pub fn news(&mut self) -> Connections {
-        let busy = || self.tracker.busy().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
+        let busy =
+            || self.tracker.busy().map(|(_, tracked)| tracked).filter(|tracked| tracked.samples.len() >= 2);
         let fresh = usize::try_from(self.closed.pushed - self.told).unwrap_or(usize::MAX);
         let connections: Vec<ConnectionFinding> = busy()
             .chain(self.closed.newest().take(fresh))
-            .map(|one| self.finding_of(one, LATELY_US))
+            .map(|tracked| self.finding_of(tracked, LATELY_US))
             .collect();
         let idle = self.tracker.count() - busy().count();
         self.told = self.closed.pushed;
@@ -548,7 +552,7 @@ impl Watcher {
     fn with_counts(&self, idle: usize, mut connections: Vec<ConnectionFinding>) -> Connections {
         let udp = self.udp.iter().flat_map(|udp| udp.findings(&self.processes, self.local_buffers));
         connections.extend(udp);
-        connections.sort_by_key(|one| Reverse(one.rate_bps));
+        connections.sort_by_key(|connection| Reverse(connection.rate_bps));
         let gone = self.tracker.gone;
         Connections {
             looks: self.looks,
@@ -582,7 +586,7 @@ impl Watcher {
 
     /// Other sockets are looked at from now on; what was seen of those that do not match is forgotten.
     pub fn refilter(&mut self, filter: Filter) {
-        self.tracker.retain(|one| filter.matches(one.local, one.remote));
+        self.tracker.retain(|tracked| filter.matches(tracked.local, tracked.remote));
         self.unseen = None;
         if let Some(udp) = &mut self.udp {
             udp.retain(&filter);
@@ -598,44 +602,48 @@ impl Watcher {
     /// The samples of the connection with these ends.
     pub fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
         let ends = local.parse::<SocketAddr>().ok().zip(remote.parse::<SocketAddr>().ok());
-        let mut all = self.tracker.connections().map(|(_, one)| one);
-        let found = all.find(|one| Some((one.local, one.remote)) == ends);
-        found.map(|one| contiguous(one).into_owned()).unwrap_or_default()
+        let mut all = self.tracker.connections().map(|(_, tracked)| tracked);
+        let found = all.find(|tracked| Some((tracked.local, tracked.remote)) == ends);
+        found.map(|tracked| contiguous(tracked).into_owned()).unwrap_or_default()
     }
 
     /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
     pub fn curves(&self, count: usize) -> HashMap<(String, String), Vec<u64>> {
         let every_us = micros(self.what.every);
-        let lively = self.tracker.connections().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
-        let ends = |one: &Tracked| (one.local.to_string(), one.remote.to_string());
-        lively.map(|one| (ends(one), curve(&contiguous(one), every_us, count))).collect()
+        let lively = self
+            .tracker
+            .connections()
+            .map(|(_, tracked)| tracked)
+            .filter(|tracked| tracked.samples.len() >= 2);
+        let ends = |tracked: &Tracked| (tracked.local.to_string(), tracked.remote.to_string());
+        lively.map(|tracked| (ends(tracked), curve(&contiguous(tracked), every_us, count))).collect()
     }
 
     /// Every connection that carried something, with its samples.
     pub fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
-        let inodes: Vec<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
+        let inodes: Vec<u32> = self.tracker.connections().map(|(_, tracked)| tracked.inode).collect();
         self.processes.find(inodes.into_iter(), std::iter::empty());
         let mut all: Vec<&Tracked> =
-            self.tracker.connections().map(|(_, one)| one).chain(self.closed.newest()).collect();
-        all.retain(|one| one.samples.len() >= 2 && moved(one) > 0);
-        all.sort_by_key(|one| Reverse(moved(one)));
-        for one in all {
-            let samples = contiguous(one);
-            each(&self.connection(one, &samples));
+            self.tracker.connections().map(|(_, tracked)| tracked).chain(self.closed.newest()).collect();
+        all.retain(|tracked| tracked.samples.len() >= 2 && moved(tracked) > 0);
+        all.sort_by_key(|tracked| Reverse(moved(tracked)));
+        for tracked in all {
+            let samples = contiguous(tracked);
+            each(&self.connection(tracked, &samples));
         }
     }
 
-    fn finding(&self, one: &Tracked) -> ConnectionFinding {
-        self.finding_of(one, u64::MAX)
+    fn finding(&self, tracked: &Tracked) -> ConnectionFinding {
+        self.finding_of(tracked, u64::MAX)
     }
 
     /// Of the last `span_us`; of two samples at least.
-    fn finding_of(&self, one: &Tracked, span_us: u64) -> ConnectionFinding {
-        let samples = contiguous(one);
+    fn finding_of(&self, tracked: &Tracked, span_us: u64) -> ConnectionFinding {
+        let samples = contiguous(tracked);
         let from_us = samples.last().map_or(0, |last| last.t_us.saturating_sub(span_us));
         let first = samples.partition_point(|sample| sample.t_us < from_us);
         let first = first.min(samples.len().saturating_sub(2));
-        let connection = self.connection(one, &samples[first..]);
+        let connection = self.connection(tracked, &samples[first..]);
         if self.is_single_reading {
             ConnectionFinding::of_reading(&connection)
         } else {
@@ -643,28 +651,28 @@ impl Watcher {
         }
     }
 
-    fn connection<'a>(&self, one: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
-        let process = self.process_of(one);
-        let cpu = self.cpu_of(one, samples.first().map_or(0, |first| first.t_us));
-        let emulated = self.what.emulated.as_ref().filter(|path| path.carries(one.local, one.remote));
+    fn connection<'a>(&self, tracked: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
+        let process = self.process_of(tracked);
+        let cpu = self.cpu_of(tracked, samples.first().map_or(0, |first| first.t_us));
+        let emulated = self.what.emulated.as_ref().filter(|path| path.carries(tracked.local, tracked.remote));
         Connection {
             observed: Observed {
                 emulated: emulated.map_or_else(PathFacts::default, |path| path.facts.clone()),
                 local_buffers: self.local_buffers,
                 remote_buffers: match emulated {
                     Some(path) => path.remote_buffers,
-                    None => self.local_buffers.filter(|_| one.is_on_loopback()),
+                    None => self.local_buffers.filter(|_| tracked.is_on_loopback()),
                 },
                 local_quota: cpu.local.quota.clone(),
                 remote_quota: cpu.remote.quota.clone(),
-                ..one.observed(process)
+                ..tracked.observed(process)
             },
-            congestion_control: one.congestion_control.clone(),
+            congestion_control: tracked.congestion_control.clone(),
             offered: None,
             every: self.step(),
             samples,
             packets: ConnectionPackets::default(),
-            exact: one.exact.as_ref(),
+            exact: tracked.exact.as_ref(),
             cpu,
         }
     }
@@ -681,9 +689,9 @@ impl Watcher {
     }
 
     /// A connection that did nothing, or was seen once.
-    fn quiet(&self, one: &Tracked) -> ConnectionFinding {
-        let mut finding = self.finding(one);
-        if self.tracker.was_seen_again(one) {
+    fn quiet(&self, tracked: &Tracked) -> ConnectionFinding {
+        let mut finding = self.finding(tracked);
+        if self.tracker.was_seen_again(tracked) {
             finding.set_idle();
         }
         finding
@@ -706,8 +714,8 @@ fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
     counts.windows(2).filter_map(rate).collect()
 }
 
-fn contiguous(one: &Tracked) -> Cow<'_, [TcpSample]> {
-    match one.samples.as_slices() {
+fn contiguous(tracked: &Tracked) -> Cow<'_, [TcpSample]> {
+    match tracked.samples.as_slices() {
         (samples, []) => Cow::Borrowed(samples),
         (older, newer) => Cow::Owned([older, newer].concat()),
     }
@@ -720,14 +728,14 @@ pub fn carried(sample: &TcpSample) -> u64 {
 }
 
 /// Payload that a connection carried, both ways.
-fn moved(one: &Tracked) -> u64 {
-    let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return 0 };
+fn moved(tracked: &Tracked) -> u64 {
+    let (Some(first), Some(last)) = (tracked.samples.front(), tracked.samples.back()) else { return 0 };
     carried(last).saturating_sub(carried(first))
 }
 
 /// Whether segments were sent again since the first sample.
-fn has_retransmitted(one: &Tracked) -> bool {
-    one.samples.back().is_some_and(|last| last.info.retransmits > 0)
+fn has_retransmitted(tracked: &Tracked) -> bool {
+    tracked.samples.back().is_some_and(|last| last.info.retransmits > 0)
 }
 
 fn no_namespace(name: &str, error: &io::Error) -> Problem {

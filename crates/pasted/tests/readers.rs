@@ -150,8 +150,8 @@ fn a_test_that_breaks_off_is_read_up_to_there() {
 
 #[test]
 fn several_documents_and_lines_of_a_stream_are_tests_of_their_own() {
-    let one = document(TEST, &[interval(0, SHOWN)], "");
-    assert_eq!(read(format!("{one}\n{one}").as_bytes()).unwrap().connections.len(), 2);
+    let single = document(TEST, &[interval(0, SHOWN)], "");
+    assert_eq!(read(format!("{single}\n{single}").as_bytes()).unwrap().connections.len(), 2);
     let lines = format!(
         "{{\"event\":\"start\",\"data\":{{{CONNECTED},{TEST}}}}}\n{{\"event\":\"interval\",\"data\":{}}}\n{{\"event\":\"end\",\"data\":{{}}}}\n",
         interval(0, SHOWN)

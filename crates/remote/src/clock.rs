@@ -104,7 +104,7 @@ pub struct Offset {
 impl Offset {
     /// `None` of nothing.
     pub fn filtered(exchanges: &[Exchange]) -> Option<Self> {
-        let best = exchanges.iter().min_by_key(|one| one.round_trip_ns())?;
+        let best = exchanges.iter().min_by_key(|exchange| exchange.round_trip_ns())?;
         Some(Self { at_ns: best.got_ns, offset_ns: best.offset_ns(), round_trip_ns: best.round_trip_ns() })
     }
 
@@ -279,11 +279,11 @@ mod tests {
         fn any_bytes_are_an_answer_and_any_answer_an_exchange_or_none(bytes: [u8; ANSWER], asked: u64, took: u64) {
             let answer = Answer::read(bytes);
             prop_assert_eq!(answer.bytes(), bytes);
-            if let Some(one) = Exchange::of(asked, answer, asked.saturating_add(took)) {
-                let clocks = Clocks::of(&[one], &[one]).unwrap();
-                let ways = clocks.one_way_ns(&one);
+            if let Some(exchange) = Exchange::of(asked, answer, asked.saturating_add(took)) {
+                let clocks = Clocks::of(&[exchange], &[exchange]).unwrap();
+                let ways = clocks.one_way_ns(&exchange);
                 prop_assert!(ways.iter().all(|way| way.is_finite()));
-                prop_assert!(one.round_trip_ns() <= took);
+                prop_assert!(exchange.round_trip_ns() <= took);
             }
         }
     }

@@ -140,7 +140,7 @@ impl FarStream {
     /// Reads the JSON of all streams; `None` where it is not what it should be, or samples are not in order of time.
     pub fn read_all(json: &[u8]) -> Option<Vec<Self>> {
         let all: Vec<Self> = serde_json::from_slice(json).ok()?;
-        let is_in_order = |one: &Self| one.samples.is_sorted_by_key(|sample| sample.t_us);
+        let is_in_order = |stream: &Self| stream.samples.is_sorted_by_key(|sample| sample.t_us);
         all.iter().all(is_in_order).then_some(all)
     }
 

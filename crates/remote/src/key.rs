@@ -67,7 +67,7 @@ mod tests {
         assert!(key("  a key of 22 characters").is_answer(&answer, &[1; LENGTH], &cookie(1)));
         assert!(!ours.is_answer(&answer, &[2; LENGTH], &cookie(1)), "another question");
         assert!(!ours.is_answer(&answer, &[1; LENGTH], &cookie(2)), "another test");
-        assert!(!key("another key of so many").is_answer(&answer, &[1; LENGTH], &cookie(1)));
+        assert!(!key("another 22-letter key!").is_answer(&answer, &[1; LENGTH], &cookie(1)));
         assert!(Key::read(b"0123456789abcde \n").is_none());
         assert_eq!(format!("{ours:?}"), "Key");
     }

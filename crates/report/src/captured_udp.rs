@@ -190,8 +190,7 @@ pub(crate) fn groups(found: &Captured) -> Vec<String> {
 }
 
 fn sides_of_nat(group: &NatGroup) -> String {
-    let sides: Vec<String> =
-        group.connections.iter().map(|[one, other]| format!("{one} <-> {other}")).collect();
+    let sides: Vec<String> = group.connections.iter().map(|[src, dst]| format!("{src} <-> {dst}")).collect();
     format!(
         "{} are one connection on both sides of a NAT, with the same numbers in its packets: it was captured twice.",
         sides.join(" and ")
@@ -199,8 +198,7 @@ fn sides_of_nat(group: &NatGroup) -> String {
 }
 
 fn subflows(group: &MptcpGroup) -> String {
-    let subflows: Vec<String> =
-        group.subflows.iter().map(|[one, other]| format!("{one} <-> {other}")).collect();
+    let subflows: Vec<String> = group.subflows.iter().map(|[src, dst]| format!("{src} <-> {dst}")).collect();
     match &subflows[..] {
         [only] => format!("{only} is a connection of Multipath TCP; no other subflow of it carried data."),
         all => format!(

@@ -10,32 +10,33 @@ pub(crate) const TITLE: &str = "What was concluded, and what these runs say";
 
 /// For a terminal of `width` columns; `None` where nothing was concluded.
 pub(crate) fn in_terminal(experiment: &Experiment, width: u16) -> Option<String> {
-    let blocks: Vec<String> = experiment.conclusions.iter().map(|one| block(one, width)).collect();
+    let blocks: Vec<String> =
+        experiment.conclusions.iter().map(|conclusion| block(conclusion, width)).collect();
     (!blocks.is_empty()).then(|| format!("{TITLE}\n\n{}", blocks.join("\n\n")))
 }
 
 /// As Markdown; `escaped` makes text safe for it.
 pub(crate) fn in_markdown(experiment: &Experiment, escaped: &dyn Fn(&str) -> String) -> Option<String> {
-    let item = |one: &ConclusionResult| {
-        let ours = one.ours.as_deref().unwrap_or_default();
-        let mut lines = vec![format!("- Published: {}", escaped(&one.published))];
-        lines.push(format!("  **{}.** {}", word(one.opinion), escaped(ours)).trim_end().to_owned());
-        lines.extend(one.evidence.iter().map(|line| format!("  - {}", escaped(line))));
+    let item = |conclusion: &ConclusionResult| {
+        let ours = conclusion.ours.as_deref().unwrap_or_default();
+        let mut lines = vec![format!("- Published: {}", escaped(&conclusion.published))];
+        lines.push(format!("  **{}.** {}", word(conclusion.opinion), escaped(ours)).trim_end().to_owned());
+        lines.extend(conclusion.evidence.iter().map(|line| format!("  - {}", escaped(line))));
         lines.join("\n")
     };
     let items: Vec<String> = experiment.conclusions.iter().map(item).collect();
     (!items.is_empty()).then(|| format!("### {TITLE}\n\n{}", items.join("\n")))
 }
 
-fn block(one: &ConclusionResult, width: u16) -> String {
+fn block(conclusion: &ConclusionResult, width: u16) -> String {
     let indent = " ".repeat(LABEL);
     let labelled = |label: &str, text: &str| prose::filled(text, &format!("{label:<LABEL$}"), &indent, width);
-    let mut lines = vec![labelled("published", &one.published)];
-    let word = word(one.opinion).to_lowercase();
-    lines.push(one.ours.as_deref().map_or_else(|| word.clone(), |ours| labelled(&word, ours)));
+    let mut lines = vec![labelled("published", &conclusion.published)];
+    let word = word(conclusion.opinion).to_lowercase();
+    lines.push(conclusion.ours.as_deref().map_or_else(|| word.clone(), |ours| labelled(&word, ours)));
     let bullet = format!("{indent}- ");
     let below = format!("{indent}  ");
-    lines.extend(one.evidence.iter().map(|line| prose::filled(line, &bullet, &below, width)));
+    lines.extend(conclusion.evidence.iter().map(|line| prose::filled(line, &bullet, &below, width)));
     lines.join("\n")
 }
 

@@ -32,9 +32,9 @@ pub fn render(catalogue: &Catalogue) -> String {
             catalogue.backends.join(", ")
         );
     }
-    for one in catalogue.findings.iter().filter(|one| !one.right) {
-        let _ = writeln!(text, "\n{}: {}", one.scenario, one.wrong.join("; "));
-        text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
+    for finding in catalogue.findings.iter().filter(|finding| !finding.right) {
+        let _ = writeln!(text, "\n{}: {}", finding.scenario, finding.wrong.join("; "));
+        text.extend(finding.verdict.iter().map(|verdict| format!("  {verdict}\n")));
     }
     text.extend(catalogue.blindfold.as_ref().map(blindfolded));
     text.extend(catalogue.perturbation.as_ref().map(perturbed));

@@ -57,7 +57,7 @@ pub(crate) fn path_rates(spec: &CellSpec, series: &RunSeries) -> Vec<PathRate> {
     let used: Vec<Direction> = Direction::ALL.into_iter().filter(is_used).collect();
     let rate = |direction| theory::rate_of(spec, direction);
     let is_same = used.iter().all(|&direction| rate(direction) == rate(used[0]));
-    let one = |&direction: &Direction| {
+    let rate_of_direction = |&direction: &Direction| {
         let name = if is_same { "path rate".to_owned() } else { format!("path rate {}", direction.arrow()) };
         let its: Vec<_> = series.flows.iter().filter(|flow| flow.direction == direction).collect();
         let quantity = match its.as_slice() {
@@ -68,7 +68,7 @@ pub(crate) fn path_rates(spec: &CellSpec, series: &RunSeries) -> Vec<PathRate> {
         let is_dashed = !is_same && direction == Direction::Reverse;
         Some(PathRate { name, bps: rate(direction)?, quantity, is_dashed })
     };
-    used.iter().filter_map(one).collect()
+    used.iter().filter_map(rate_of_direction).collect()
 }
 
 /// The streams that have bands, with what tells them apart: nothing where there is one.

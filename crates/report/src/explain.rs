@@ -91,9 +91,9 @@ impl<'a> Explanation<'a> {
             verdict: &cell.verdict,
             times: &cell.times,
             verdict_repeat: cell.verdict_repeat,
-            timeline: diagnosis.map(|one| one.timeline.as_slice()),
-            figures: diagnosis.map(|one| &one.figures),
-            witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
+            timeline: diagnosis.map(|diagnosis| diagnosis.timeline.as_slice()),
+            figures: diagnosis.map(|diagnosis| &diagnosis.figures),
+            witnesses: diagnosis.map(|diagnosis| diagnosis.witnesses.as_slice()),
             confidence: diagnosis.and_then(evidence::confidence_of),
             flows: &cell.flows,
             repeat_command: &cell.repeat_command,
@@ -105,7 +105,7 @@ impl<'a> Explanation<'a> {
 pub fn render(experiment: &Experiment, fix: &str, style: Style) -> String {
     let mut parts = vec![heading(experiment, style)];
     parts.extend(experiment.cells.iter().map(|cell| explained(cell, style)));
-    if experiment.cells.iter().any(|cell| advice_of(cell).any(|one| !one.set.is_empty())) {
+    if experiment.cells.iter().any(|cell| advice_of(cell).any(|advice| !advice.set.is_empty())) {
         parts.push(format!("Try the advice, before and after in turn: {fix}"));
     }
     parts.extend(environment_line(experiment));
@@ -204,7 +204,7 @@ fn title(cell: &CellResult) -> String {
 
 fn why_nothing(cell: &CellResult) -> String {
     let reasons: Vec<String> =
-        cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail)).collect();
+        cell.invalid.iter().map(|invalid| format!("{}: {}", invalid.reason, invalid.detail)).collect();
     match (cell.runs, reasons.is_empty(), &cell.ping) {
         (0, ..) => format!("It was not run. {}", cell.repeat_command),
         (_, false, _) => format!("No run is valid: {}.", reasons.join("; ")),
@@ -236,7 +236,7 @@ fn where_the_time_went(verdict: &Verdict, style: Style) -> Vec<String> {
 }
 
 fn advice<'a>(all: impl Iterator<Item = &'a Advice>, width: u16) -> Vec<String> {
-    all.enumerate().flat_map(|(index, one)| advised(index + 1, one, width)).collect()
+    all.enumerate().flat_map(|(index, advice)| advised(index + 1, advice, width)).collect()
 }
 
 fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
@@ -290,7 +290,7 @@ pub(crate) fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
 /// The diagnosis of `flow` in the run that its verdict is about.
 fn diagnosis_of<'a>(cell: &'a CellResult, flow: &FlowResult) -> Option<&'a Diagnosis> {
     let run = cell.run_values.iter().find(|run| Some(run.repeat) == flow.verdict_repeat)?;
-    run.flows.iter().find(|one| one.figures.flow == flow.figures.flow)?.diagnosis.as_ref()
+    run.flows.iter().find(|known| known.figures.flow == flow.figures.flow)?.diagnosis.as_ref()
 }
 
 fn bold(text: &str, style: Style) -> String {

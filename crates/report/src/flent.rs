@@ -53,12 +53,12 @@ struct Series<'a> {
 impl Flow<'_> {
     fn document(&self) -> Value {
         let all = self.series();
-        let longest = all.iter().map(|one| one.intervals).max_by_key(|intervals| intervals.len());
+        let longest = all.iter().map(|series| series.intervals).max_by_key(|intervals| intervals.len());
         let x_values: Vec<f64> = longest.unwrap_or_default().iter().map(end_s).collect();
         let mut results: Map<String, Value> =
-            all.iter().map(|one| (one.name.clone(), json!(one.values(x_values.len())))).collect();
+            all.iter().map(|series| (series.name.clone(), json!(series.values(x_values.len())))).collect();
         let sum: Vec<f64> = (0..x_values.len())
-            .map(|at| all.iter().filter_map(|one| one.intervals.get(at)).map(mbps).sum())
+            .map(|at| all.iter().filter_map(|series| series.intervals.get(at)).map(mbps).sum())
             .collect();
         if self.spec.protocol == Protocol::Tcp {
             let mean: Vec<f64> =
@@ -67,7 +67,7 @@ impl Flow<'_> {
             results.insert(format!("{} sum", self.base()), json!(sum));
         }
         let raw: Map<String, Value> =
-            all.iter().map(|one| (one.name.clone(), one.raw(self.t0().as_secs_f64()))).collect();
+            all.iter().map(|series| (series.name.clone(), series.raw(self.t0().as_secs_f64()))).collect();
         json!({
             "version": VERSION,
             "metadata": self.metadata(&all),
@@ -98,14 +98,14 @@ impl Flow<'_> {
     /// A single UDP stream has no number there.
     fn series(&self) -> Vec<Series<'_>> {
         let streams: Vec<&StreamSummary> =
-            self.manifest.streams.iter().filter(|one| one.flow == self.index).collect();
+            self.manifest.streams.iter().filter(|stream| stream.flow == self.index).collect();
         let is_numbered = self.spec.protocol == Protocol::Tcp || streams.len() > 1;
         let series = |(number, summary): (usize, &StreamSummary)| {
-            let of_stream = self.intervals.iter().find(|one| one.stream == summary.stream);
+            let of_stream = self.intervals.iter().find(|stream| stream.stream == summary.stream);
             Series {
                 name: if is_numbered { format!("{}::{number}", self.base()) } else { self.base() },
                 mss_bytes: summary.tcp.map(|info| info.mss_bytes.into()),
-                intervals: of_stream.map_or(&[], |one| &one.intervals),
+                intervals: of_stream.map_or(&[], |stream| &stream.intervals),
             }
         };
         (1..).zip(streams).map(series).collect()
@@ -122,7 +122,7 @@ impl Flow<'_> {
         let time = moment.map(|moment| humantime::format_rfc3339_millis(moment).to_string());
         let seconds = self.spec.duration.as_secs_f64();
         let units: Map<String, Value> =
-            all.iter().map(|one| (one.name.clone(), json!({"UNITS": "Mbits/s"}))).collect();
+            all.iter().map(|series| (series.name.clone(), json!({"UNITS": "Mbits/s"}))).collect();
         let made = format!(
             "{}, made by pipefill {} on {}",
             run.experiment, self.manifest.pipefill, self.manifest.backend
@@ -140,7 +140,7 @@ impl Flow<'_> {
             "DATA_FILENAME": format!("{}-flow{}.flent.gz", run.directory, self.index),
             "LENGTH": seconds,
             "TOTAL_LENGTH": seconds,
-            "STEP_SIZE": self.intervals.first().map_or(STEP_US, |one| one.width_us) as f64 / 1e6,
+            "STEP_SIZE": self.intervals.first().map_or(STEP_US, |stream| stream.width_us) as f64 / 1e6,
             "HOST": "receiver",
             "HOSTS": ["receiver"],
             "LOCAL_HOST": "sender",
@@ -160,7 +160,7 @@ impl Series<'_> {
 
     /// The same, each with the sender's look: the window in packets and the round trip in milliseconds, as `ss` has them.
     fn raw(&self, t0_s: f64) -> Value {
-        let one = |interval: &Interval| {
+        let point = |interval: &Interval| {
             let mut object = Map::new();
             object.insert("t".to_owned(), json!(t0_s + end_s(interval)));
             object.insert("val".to_owned(), json!(mbps(interval)));
@@ -172,7 +172,7 @@ impl Series<'_> {
             }
             Value::Object(object)
         };
-        self.intervals.iter().map(one).collect()
+        self.intervals.iter().map(point).collect()
     }
 }
 

@@ -63,8 +63,8 @@ impl<'a> Flow<'a> {
     fn of(manifest: &'a Manifest, index: u32, spec: &'a FlowSpec, all: &'a [StreamIntervals]) -> Self {
         let of_flow = manifest.streams.iter().filter(|summary| summary.flow == index);
         let streams = of_flow.zip(FIRST_SOCKET..).map(|(summary, socket)| {
-            let of_stream = all.iter().find(|one| one.stream == summary.stream);
-            let intervals: &[Interval] = of_stream.map_or(&[], |one| &one.intervals);
+            let of_stream = all.iter().find(|known| known.stream == summary.stream);
+            let intervals: &[Interval] = of_stream.map_or(&[], |known| &known.intervals);
             let count = if spec.direction == Direction::Reverse { counts::received } else { counts::sent };
             Stream { socket, summary, intervals: count(summary, intervals) }
         });
@@ -102,7 +102,7 @@ impl<'a> Flow<'a> {
             "timestamp": timestamp(self.manifest.started_unix_ms),
             "connecting_to": {"host": "receiver", "port": port},
             "cookie": self.manifest.run.id,
-            "tcp_mss_default": self.streams.iter().find_map(|one| one.summary.tcp).map(|info| info.mss_bytes),
+            "tcp_mss_default": self.streams.iter().find_map(|stream| stream.summary.tcp).map(|info| info.mss_bytes),
             "target_bitrate": bitrate,
             "fq_rate": spec.max_pacing_rate.map_or(0, Rate::bps),
             "sndbuf_actual": self.buffer("sender", "SO_SNDBUF", "net.ipv4.tcp_wmem"),
@@ -128,10 +128,10 @@ impl<'a> Flow<'a> {
     fn buffer(&self, end: &str, option: &str, sysctl: &str) -> u64 {
         let got = |place: &str, name: &str| {
             let mut settings = self.manifest.settings.iter();
-            settings.find(|one| one.place == place && one.name == name)?.got.as_deref()
+            settings.find(|setting| setting.place == place && setting.name == name)?.got.as_deref()
         };
         let is_clients = (end == "receiver") == self.is_reverse();
-        let place = self.streams.first().map(|one| format!("stream {} {end}", one.summary.stream));
+        let place = self.streams.first().map(|stream| format!("stream {} {end}", stream.summary.stream));
         let own = place.filter(|_| is_clients).and_then(|place| got(&place, option)?.parse().ok());
         let default = || got("sender", sysctl)?.split_whitespace().nth(1)?.parse().ok();
         own.or_else(|| default().filter(|_| !self.is_udp())).unwrap_or(UNKNOWN.into())
@@ -142,9 +142,11 @@ impl<'a> Flow<'a> {
         let count = self.streams.iter().map(|stream| stream.intervals.len()).max().unwrap_or(0);
         (0..count)
             .map(|at| {
-                let of_all = || self.streams.iter().filter_map(|one| Some((one, one.intervals.get(at)?)));
-                let streams: Vec<Value> = of_all().map(|(stream, one)| self.interval(stream, one)).collect();
-                let sum = self.interval_sum(&of_all().map(|(_, one)| one).collect::<Vec<_>>());
+                let of_all =
+                    || self.streams.iter().filter_map(|stream| Some((stream, stream.intervals.get(at)?)));
+                let streams: Vec<Value> =
+                    of_all().map(|(stream, counts)| self.interval(stream, counts)).collect();
+                let sum = self.interval_sum(&of_all().map(|(_, counts)| counts).collect::<Vec<_>>());
                 json!({"streams": streams, "sum": sum})
             })
             .collect()
@@ -167,12 +169,12 @@ impl<'a> Flow<'a> {
 
     fn interval_sum(&self, intervals: &[&Counts]) -> Value {
         let Some(first) = intervals.first() else { return Value::Null };
-        let jitters: Vec<u64> = intervals.iter().filter_map(|one| one.jitter_ns).collect();
+        let jitters: Vec<u64> = intervals.iter().filter_map(|interval| interval.jitter_ns).collect();
         let sum = Counts {
-            bytes: intervals.iter().map(|one| one.bytes).sum(),
-            retransmits: intervals.iter().map(|one| one.retransmits).sum(),
-            packets: intervals.iter().map(|one| one.packets).sum(),
-            lost_packets: intervals.iter().map(|one| one.lost_packets).sum(),
+            bytes: intervals.iter().map(|interval| interval.bytes).sum(),
+            retransmits: intervals.iter().map(|interval| interval.retransmits).sum(),
+            packets: intervals.iter().map(|interval| interval.packets).sum(),
+            lost_packets: intervals.iter().map(|interval| interval.lost_packets).sum(),
             jitter_ns: jitters.iter().sum::<u64>().checked_div(jitters.len() as u64),
             ..**first
         };
@@ -195,12 +197,12 @@ impl<'a> Flow<'a> {
     }
 
     fn end(&self) -> Value {
-        let sent: u64 = self.streams.iter().map(|one| one.summary.sent_bytes).sum();
-        let received: u64 = self.streams.iter().map(|one| one.summary.received_bytes).sum();
+        let sent: u64 = self.streams.iter().map(|stream| stream.summary.sent_bytes).sum();
+        let received: u64 = self.streams.iter().map(|stream| stream.summary.received_bytes).sum();
         let span_us = self.streams.iter().map(Stream::length_us).max().unwrap_or(0);
         let received_us = self.streams.iter().map(Stream::received_us).max().unwrap_or(0);
         let mut end = Map::new();
-        end.insert("streams".to_owned(), self.streams.iter().map(|one| self.stream_end(one)).collect());
+        end.insert("streams".to_owned(), self.streams.iter().map(|stream| self.stream_end(stream)).collect());
         let is_client = !self.is_reverse();
         let (mut sum_sent, mut sum_received) =
             (rated(0, span_us, sent, is_client), rated(0, received_us, received, is_client));
@@ -215,7 +217,7 @@ impl<'a> Flow<'a> {
             sum_received.insert("sender".to_owned(), json!(false));
         } else {
             let retransmits: Option<u32> =
-                self.streams.iter().map(|one| one.summary.tcp.map(|info| info.retransmits)).sum();
+                self.streams.iter().map(|stream| stream.summary.tcp.map(|info| info.retransmits)).sum();
             sum_sent.insert("retransmits".to_owned(), json!(retransmits));
             let hosts = &self.manifest.run.cell.spec;
             let control =
@@ -252,7 +254,7 @@ impl<'a> Flow<'a> {
         let mut sender = side(stream.length_us(), summary.sent_bytes);
         sender.insert("retransmits".to_owned(), json!(summary.tcp.map(|info| info.retransmits)));
         // A client that receives knows nothing of these: iperf3 prints 0.
-        let looks = || intervals.iter().filter_map(|one| one.look);
+        let looks = || intervals.iter().filter_map(|interval| interval.look);
         let trips: Vec<u64> = looks().filter_map(|look| look.srtt_us).collect();
         let mean = trips.iter().sum::<u64>().checked_div(trips.len() as u64);
         let seen = [
@@ -268,15 +270,15 @@ impl<'a> Flow<'a> {
     }
 
     fn udp_totals(&self) -> UdpTotals {
-        let totals = self.streams.iter().filter_map(|one| one.summary.udp);
-        let jitters: Vec<u64> = totals.clone().filter_map(|one| one.jitter_ns).collect();
+        let totals = self.streams.iter().filter_map(|stream| stream.summary.udp);
+        let jitters: Vec<u64> = totals.clone().filter_map(|totals| totals.jitter_ns).collect();
         let mut sum = UdpTotals {
             jitter_ns: jitters.iter().sum::<u64>().checked_div(jitters.len() as u64),
             ..UdpTotals::default()
         };
-        for one in totals {
-            sum.sent = sum.sent.saturating_add(one.sent);
-            sum.received = sum.received.saturating_add(one.received);
+        for stream_totals in totals {
+            sum.sent = sum.sent.saturating_add(stream_totals.sent);
+            sum.received = sum.received.saturating_add(stream_totals.received);
         }
         sum
     }
@@ -288,10 +290,10 @@ impl<'a> Flow<'a> {
         };
         let percent = |sends: bool| {
             let threads = self.manifest.instrument.threads.iter();
-            let mut threads = threads.filter(|one| is_of(&one.thread, sends)).peekable();
+            let mut threads = threads.filter(|thread| is_of(&thread.thread, sends)).peekable();
             threads.peek()?;
             let (user, system) =
-                threads.fold((0, 0), |sum, one| (sum.0 + one.user_us, sum.1 + one.system_us));
+                threads.fold((0, 0), |sum, thread| (sum.0 + thread.user_us, sum.1 + thread.system_us));
             let share = |us: u64| 100.0 * us as f64 / span_us.max(1) as f64;
             Some([share(user + system), share(user), share(system)])
         };

@@ -175,11 +175,11 @@ fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
         0 => String::new(),
         count => format!(", {} of them", quantity::counted(count, "retransmission(s)")),
     };
-    let first: Vec<String> = direction.first_losses.iter().take(LISTED).map(one).collect();
+    let first: Vec<String> = direction.first_losses.iter().take(LISTED).map(lost_packet).collect();
     Some(format!("Lost {name}: {lost}{share}{again}. The first: {}.", first.join("; ")))
 }
 
-fn one(lost: &LostPacket) -> String {
+fn lost_packet(lost: &LostPacket) -> String {
     let what = match lost.seq_to - lost.seq_from {
         0 => "an ACK".to_owned(),
         _ => format!("{}–{}", lost.seq_from, lost.seq_to),

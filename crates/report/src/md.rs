@@ -30,7 +30,7 @@ pub fn render(experiment: &Experiment, pictures: &[Link]) -> String {
         }
     }
     parts.extend(conclusions::in_markdown(experiment, &escaped));
-    parts.extend(pictures.iter().map(|one| format!("![{}]({})", escaped(&one.title), one.path)));
+    parts.extend(pictures.iter().map(|picture| format!("![{}]({})", escaped(&picture.title), picture.path)));
     parts.extend(interval_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     parts.extend(environment_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     parts.join("\n\n") + "\n"

@@ -26,7 +26,8 @@ impl RunPart {
 
 /// Why a run is not to be believed, in one line for forms that have no place of their own for it; `None` for a valid one.
 pub(crate) fn why_invalid(invalid: &[Invalid]) -> Option<String> {
-    let reasons: Vec<String> = invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail)).collect();
+    let reasons: Vec<String> =
+        invalid.iter().map(|reason| format!("{}: {}", reason.reason, reason.detail)).collect();
     (!reasons.is_empty()).then(|| format!("invalid run, not to be believed: {}", reasons.join("; ")))
 }
 

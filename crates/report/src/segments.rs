@@ -187,7 +187,7 @@ impl Marks {
         sorted.sort_by_key(|mark| mark.from_ns);
         let unless = |usual: u64, of: &dyn Fn(&Mark) -> u64| -> Vec<u64> {
             let all: Vec<u64> = sorted.iter().map(|mark| of(mark)).collect();
-            if all.iter().all(|&one| one == usual) { Vec::new() } else { all }
+            if all.iter().all(|&value| value == usual) { Vec::new() } else { all }
         };
         let (mut at, mut low) = (0, 0);
         Self {
@@ -212,7 +212,7 @@ impl Marks {
 /// # Errors
 /// Those of serde_json.
 pub(crate) fn lines<'a>(all: impl Iterator<Item = &'a Segments>) -> serde_json::Result<String> {
-    let lines: serde_json::Result<Vec<String>> = all.map(|one| one.packed().line()).collect();
+    let lines: serde_json::Result<Vec<String>> = all.map(|segments| segments.packed().line()).collect();
     Ok(lines?.join("\n"))
 }
 
@@ -229,7 +229,7 @@ mod tests {
         let of =
             |name: &str, place: usize| columns[name].as_array().unwrap().get(place).and_then(Value::as_i64);
         let (mut at, mut low) = (0, 0);
-        let one = |place| {
+        let mark = |place| {
             at += of("times", place).unwrap();
             low += of("lows", place).unwrap();
             Mark {
@@ -240,7 +240,7 @@ mod tests {
                 count: of("counts", place).unwrap_or(1) as u64,
             }
         };
-        (0..columns["times"].as_array().unwrap().len()).map(one).collect()
+        (0..columns["times"].as_array().unwrap().len()).map(mark).collect()
     }
 
     proptest! {

@@ -86,7 +86,7 @@ impl SweepStatus<'_> {
         let mut lines =
             vec![format!("{}: {} shards, {}{job}", self.experiment, self.shards.len(), self.engine)];
         for state in [ShardState::Done, ShardState::Queued, ShardState::Unfinished, ShardState::Missing] {
-            let shards = self.of(|one| one == state);
+            let shards = self.of(|known| known == state);
             if !shards.is_empty() {
                 lines.push(format!("  {:<11} {:>5}  {}", state.word(), shards.len(), ranges(&shards)));
             }

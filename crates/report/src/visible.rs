@@ -50,9 +50,9 @@ fn colour(text: &str) -> Option<&str> {
     let (parameters, rest) = parameters.split_at(end);
     let is_colour = match parameters.strip_prefix("38;5;") {
         Some(number) => number.parse::<u8>().is_ok(),
-        None => parameters.split(';').all(|one| {
-            matches!(one, "" | "0" | "1" | "2" | "22" | "39")
-                || one.parse::<u8>().is_ok_and(|number| matches!(number, 30..=37 | 90..=97))
+        None => parameters.split(';').all(|parameter| {
+            matches!(parameter, "" | "0" | "1" | "2" | "22" | "39")
+                || parameter.parse::<u8>().is_ok_and(|number| matches!(number, 30..=37 | 90..=97))
         }),
     };
     (is_colour && rest.starts_with('m')).then(|| &text[..text.len() - rest.len() + 1])

@@ -86,7 +86,10 @@ pub fn complete_connections(mut found: Connections) -> Connections {
             "Not judged: {}. The path was not the one that was asked for, and these figures do not show what it carries.",
             why.join("; ")
         );
-        found.connections.iter_mut().for_each(|one| one.verdict.sentence = Some(sentence.clone()));
+        found
+            .connections
+            .iter_mut()
+            .for_each(|connection| connection.verdict.sentence = Some(sentence.clone()));
     }
     found
 }

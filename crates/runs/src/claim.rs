@@ -98,8 +98,8 @@ impl Claim<'_> {
     /// Removes what dead processes left in `experiment`, and says what; where that can't be told, says who has to look.
     fn sweep(&self, experiment: &ExperimentDirectory) -> Result<(), Failure> {
         let (removed, unknown) = experiment.sweep()?;
-        for one in &removed {
-            self.reporter.say(&one.line());
+        for entry in &removed {
+            self.reporter.say(&entry.line());
         }
         for Leftover { path, owner } in &unknown {
             self.reporter.say(&format!(

@@ -87,7 +87,8 @@ impl KeptConnection {
     /// `PEER`, or `PEER from PORT` where several go there.
     pub fn name<'a>(&self, all: impl IntoIterator<Item = &'a Self>) -> String {
         let remote = &self.observed.remote;
-        let is_alone = all.into_iter().filter(|one| one.observed.remote == *remote).count() == 1;
+        let is_alone =
+            all.into_iter().filter(|connection| connection.observed.remote == *remote).count() == 1;
         let port = self.observed.local.rsplit(':').next().unwrap_or_default();
         if is_alone { remote.clone() } else { format!("{remote} from {port}") }
     }
@@ -150,34 +151,34 @@ impl Recorded {
 
     fn spec(&self) -> CellSpec {
         match &self.subject {
-            RecordedSubject::Connection(one) => one.connection().spec(),
-            RecordedSubject::Datagrams(one) => one.spec(),
-            RecordedSubject::PathDatagrams(one) => one.spec(),
+            RecordedSubject::Connection(connection) => connection.connection().spec(),
+            RecordedSubject::Datagrams(datagrams) => datagrams.spec(),
+            RecordedSubject::PathDatagrams(datagrams) => datagrams.spec(),
         }
     }
 
     fn manifest(&self, run: &Run) -> Manifest {
         let manifest = match &self.subject {
-            RecordedSubject::Connection(one) => one.manifest(run),
-            RecordedSubject::Datagrams(one) => one.manifest(run),
-            RecordedSubject::PathDatagrams(one) => one.manifest(run),
+            RecordedSubject::Connection(connection) => connection.manifest(run),
+            RecordedSubject::Datagrams(datagrams) => datagrams.manifest(run),
+            RecordedSubject::PathDatagrams(datagrams) => datagrams.manifest(run),
         };
         Manifest { aqm: self.disciplines.summaries.clone(), ..manifest }
     }
 
     fn each_row<E>(&self, mut take: impl FnMut(AnyRow) -> Result<(), E>) -> Result<(), E> {
         match &self.subject {
-            RecordedSubject::Connection(one) => {
-                let connection = one.connection();
+            RecordedSubject::Connection(kept) => {
+                let connection = kept.connection();
                 let retransmits = connection.retransmits().map(AnyRow::Retransmit);
-                let senders = one.sender_rows().map(AnyRow::Tcp);
+                let senders = kept.sender_rows().map(AnyRow::Tcp);
                 let mut rows: Vec<AnyRow> = connection.rows().chain(senders).collect();
                 // Each table is in order of time.
                 rows.sort_by_key(AnyRow::t_us);
                 rows.into_iter().chain(retransmits).try_for_each(&mut take)?;
             }
-            RecordedSubject::Datagrams(one) => one.rows().try_for_each(&mut take)?,
-            RecordedSubject::PathDatagrams(one) => one.rows().try_for_each(&mut take)?,
+            RecordedSubject::Datagrams(datagrams) => datagrams.rows().try_for_each(&mut take)?,
+            RecordedSubject::PathDatagrams(datagrams) => datagrams.rows().try_for_each(&mut take)?,
         }
         self.disciplines.samples.iter().copied().map(AnyRow::Aqm).try_for_each(take)
     }
@@ -205,13 +206,14 @@ pub fn write_connections(
     target: &Path,
 ) -> Result<Written, Failure> {
     let repeat = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let spec_of = |one: &Recorded| {
-        let mut spec = one.spec();
+    let spec_of = |recorded: &Recorded| {
+        let mut spec = recorded.spec();
         spec.run.repeat = repeat;
         spec
     };
     let first = times.first().into_iter().flatten();
-    let cells = first.zip(names).enumerate().map(|(index, (one, name))| cell(index, name, spec_of(one)));
+    let cells =
+        first.zip(names).enumerate().map(|(index, (recorded, name))| cell(index, name, spec_of(recorded)));
     let cells: Vec<Cell> = cells.collect();
     let plan = Plan {
         experiment: FileName::cleaned(name),
@@ -240,12 +242,12 @@ pub fn write_connections(
         ));
     };
     for mut run in plan.runs() {
-        let one = &times[run.repeat as usize - 1][run.cell.index];
-        run.cell.spec = spec_of(one);
+        let recorded = &times[run.repeat as usize - 1][run.cell.index];
+        run.cell.spec = spec_of(recorded);
         let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
-        one.each_row(|row| partial.take(row)).map_err(Problem::from)?;
+        recorded.each_row(|row| partial.take(row)).map_err(Problem::from)?;
         let invalid = invalid.get(run.repeat as usize - 1).cloned().unwrap_or_default();
-        partial.complete(&Manifest { invalid, ..one.manifest(&run) })?;
+        partial.complete(&Manifest { invalid, ..recorded.manifest(&run) })?;
     }
     Ok(Written { experiment, connections: times.iter().map(Vec::len).sum() })
 }

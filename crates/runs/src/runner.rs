@@ -102,7 +102,7 @@ pub fn pending(experiment: &ExperimentDirectory) -> Result<(Vec<Run>, Vec<Damage
 /// The runs whose summary is kept, and whether they are valid.
 fn kept_summaries(experiment: &ExperimentDirectory) -> Result<BTreeMap<String, bool>, Failure> {
     let all = summaries(&experiment.path)?;
-    Ok(all.map(|summary| summary.map(|one| (one.id, one.valid))).collect::<Result<_, _>>()?)
+    Ok(all.map(|summary| summary.map(|kept| (kept.id, kept.valid))).collect::<Result<_, _>>()?)
 }
 
 /// Directories of `experiment` that hold a run of its plan under another name than the run's own.
@@ -140,7 +140,7 @@ impl Runner<'_> {
         let recorded = AtomicUsize::new(0);
         let work = || {
             while let Some(run) = self.next(&queue) {
-                match self.one(&run) {
+                match self.record_run(&run) {
                     Ok(done) => {
                         recorded.fetch_add(usize::from(done), Ordering::Relaxed);
                     }
@@ -181,7 +181,7 @@ impl Runner<'_> {
 
     /// True where the run has its record. Where it has a directory, that stands before the run begins, so that a run's traces are always
     /// somebody's.
-    fn one(&self, run: &Run) -> Result<bool, Failure> {
+    fn record_run(&self, run: &Run) -> Result<bool, Failure> {
         let mut record = match self.summaries {
             Some(_) => Record::Summary(Box::default()),
             None => {

@@ -209,9 +209,9 @@ fn set_aside(
 fn turns(sides: &[ExperimentDirectory; 2]) -> Vec<(usize, Run)> {
     let [first, second] = sides.each_ref().map(|side| side.stored.plan.runs());
     let mut turns = Vec::new();
-    for (index, (one, other)) in first.into_iter().zip(second).enumerate() {
-        let other = Run { seed: one.seed, ..other };
-        let mut pair = [(0, one), (1, other)];
+    for (index, (before, after)) in first.into_iter().zip(second).enumerate() {
+        let other = Run { seed: before.seed, ..after };
+        let mut pair = [(0, before), (1, other)];
         if index % 2 == 1 {
             pair.reverse();
         }

@@ -69,7 +69,10 @@ fn options(resume: bool) -> Options {
 /// Whether every run is valid, and whether every expectation holds.
 fn judged(result: &Experiment) -> [bool; 2] {
     let mut expectations = result.cells.iter().flat_map(|cell| &cell.expectations);
-    [result.cells.iter().all(|cell| cell.valid == cell.runs), expectations.all(|one| one.held == Some(true))]
+    [
+        result.cells.iter().all(|cell| cell.valid == cell.runs),
+        expectations.all(|expectation| expectation.held == Some(true)),
+    ]
 }
 
 /// What follows `option` in a command, each time that it is there.

@@ -78,14 +78,14 @@ impl PingStream {
     /// When it acts of itself: the next request, or the end of its patience.
     pub(crate) fn next(&self) -> Option<Time> {
         match &self.under_way {
-            Some(one) => Some(one.sent.after(self.patience)),
+            Some(ping) => Some(ping.sent.after(self.patience)),
             None => Some(self.due).filter(|&due| due < self.until),
         }
     }
 
     /// Gives up what is overdue, and sends what is due.
     pub(crate) fn act(&mut self, now: Time) {
-        if self.under_way.as_ref().is_some_and(|one| one.sent.after(self.patience) <= now) {
+        if self.under_way.as_ref().is_some_and(|ping| ping.sent.after(self.patience) <= now) {
             self.end(now, None);
         }
         if self.under_way.is_none() && self.due <= now && now < self.until {
@@ -105,14 +105,14 @@ impl PingStream {
 
     /// A fragment reached the other end.
     pub(crate) fn on_fragment(&mut self, now: Time, way: PingWay, number: u64, index: u32) {
-        let Some(one) = self.under_way.as_mut().filter(|one| one.number == number) else { return };
-        let Exchange { payload, reply } = one.exchange;
+        let Some(ping) = self.under_way.as_mut().filter(|ping| ping.number == number) else { return };
+        let Exchange { payload, reply } = ping.exchange;
         let all = |payload| fragments(payload, &self.path).count();
         match way {
-            PingWay::Request if one.request.complete(index, all(payload)) => {
+            PingWay::Request if ping.request.complete(index, all(payload)) => {
                 self.send(PingWay::Reply, number, reply);
             }
-            PingWay::Reply if one.reply.complete(index, all(reply)) => {
+            PingWay::Reply if ping.reply.complete(index, all(reply)) => {
                 self.replied_bytes += payload.get();
                 self.last = Some(now);
                 self.end(now, Some(now));
@@ -142,14 +142,14 @@ impl PingStream {
     }
 
     fn end(&mut self, now: Time, answered: Option<Time>) {
-        let Some(one) = self.under_way.take() else { return };
-        let nanos = |at: Time| u64::try_from(at.since(one.sent).as_nanos()).unwrap_or(u64::MAX);
+        let Some(ping) = self.under_way.take() else { return };
+        let nanos = |at: Time| u64::try_from(at.since(ping.sent).as_nanos()).unwrap_or(u64::MAX);
         self.samples.push(PingSample {
-            t_us: one.sent.micros(),
+            t_us: ping.sent.micros(),
             stream: 0,
-            number: one.number,
-            payload_bytes: one.exchange.payload.get(),
-            reply_bytes: one.exchange.reply.get(),
+            number: ping.number,
+            payload_bytes: ping.exchange.payload.get(),
+            reply_bytes: ping.exchange.reply.get(),
             rtt_ns: answered.map(nanos),
         });
         self.due = now.after(self.spec.interval);

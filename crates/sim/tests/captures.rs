@@ -117,14 +117,14 @@ fn counted(manifest: &Manifest, direction: Direction, what: &str) -> [u64; 2] {
     ["packets", "bytes"].map(|unit| {
         let name = format!("{what}_{unit}");
         let place = format!("path {}", direction.as_str());
-        let found = manifest.counters.iter().find(|one| one.place == place && one.name == name);
+        let found = manifest.counters.iter().find(|counter| counter.place == place && counter.name == name);
         found.unwrap_or_else(|| panic!("no {place} {name}")).after
     })
 }
 
 fn passed(capture: &Capture, is_outbound: bool) -> [u64; 2] {
     let all = capture.packets.iter().filter(|packet| packet.is_outbound == is_outbound);
-    all.fold([0, 0], |[packets, bytes], one| [packets + 1, bytes + u64::from(one.length)])
+    all.fold([0, 0], |[packets, bytes], packet| [packets + 1, bytes + u64::from(packet.length)])
 }
 
 /// Both ends' captures, in the direction's order: where its packets leave, and where they arrive.
@@ -251,8 +251,9 @@ fn connections_look_as_linux_makes_them() {
     let (_, kept) = captured(&run_of(SCENARIOS[1]), Some(CapturePackets::Kept));
     let capture = kept.capture("sender");
     let all: Vec<_> = capture.packets.iter().filter_map(|packet| Some((packet, packet.tcp()?))).collect();
-    let options =
-        |at: usize| -> Vec<_> { all[at].1.0.options_iterator().map(|one| one.expect("whole")).collect() };
+    let options = |at: usize| -> Vec<_> {
+        all[at].1.0.options_iterator().map(|option| option.expect("whole")).collect()
+    };
     let [syn, syn_ack, ack] = [0, 1, 2].map(|at| all[at].1.0);
     assert!(syn.syn && !syn.ack && syn_ack.syn && syn_ack.ack && !ack.syn && ack.ack);
     assert_eq!((syn.window_size, syn_ack.window_size, ack.window_size), (64_240, 65_160, 502));
@@ -263,7 +264,7 @@ fn connections_look_as_linux_makes_them() {
     assert_eq!(ack.acknowledgment_number, syn_ack.sequence_number.wrapping_add(1));
     let (mut values, mut has_sack, mut highest) = ([Vec::new(), Vec::new()], false, 0);
     for (at, (packet, (header, payload))) in all.iter().enumerate() {
-        let stamps = options(at).into_iter().find_map(|one| match one {
+        let stamps = options(at).into_iter().find_map(|option| match option {
             Timestamp(value, echo) => Some((value, echo)),
             _ => None,
         });
@@ -345,8 +346,12 @@ fn a_ping_is_a_datagram_in_fragments() {
         let requests: Vec<_> =
             capture.packets.iter().filter(|packet| packet.is_fragment && packet.is_outbound).collect();
         assert!(requests.len() >= 30 && requests.len().is_multiple_of(3), "{}", requests.len());
-        for one in requests.chunks(3) {
-            assert!(one.iter().all(|packet| (packet.id, packet.unix_ns) == (one[0].id, one[0].unix_ns)));
+        for request in requests.chunks(3) {
+            assert!(
+                request
+                    .iter()
+                    .all(|packet| (packet.id, packet.unix_ns) == (request[0].id, request[0].unix_ns))
+            );
         }
         let whole = capture
             .packets

@@ -109,7 +109,7 @@ impl StoredExperiment {
     fn inconsistency(&self) -> Option<String> {
         let plan = &self.plan;
         let numbers = || plan.cells.iter().map(|cell| cell.index);
-        let are_in_order = numbers().zip(numbers().skip(1)).all(|(one, next)| one < next);
+        let are_in_order = numbers().zip(numbers().skip(1)).all(|(number, next)| number < next);
         if !are_in_order || numbers().any(|number| number >= CELLS_MAX) {
             return Some("plan.cells: the cells are not numbered in order".to_owned());
         }
@@ -138,7 +138,7 @@ impl StoredExperiment {
             Some(format!("it was run with --records {}", self.records.as_str()))
         } else if self.shard() != part_of {
             let told =
-                |shard: Option<Shard>| shard.map_or("the whole".to_owned(), |one| format!("shard {one}"));
+                |shard: Option<Shard>| shard.map_or("the whole".to_owned(), |shard| format!("shard {shard}"));
             Some(format!("it is {}, not {}", told(self.shard()), told(part_of)))
         } else if !has_runs_of(&self.plan, asked.plan) {
             let size = |plan: &Plan| (plan.run_count(), plan.cells.len());

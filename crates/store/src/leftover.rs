@@ -116,7 +116,7 @@ mod tests {
         let owner = Owner::current().unwrap();
         let _made = Partial::create(folder.path(), &FileName::cleaned("a"), &owner).unwrap();
         let found = Leftover::all_in(folder.path());
-        let names: Vec<String> = [&found[0], &found[0]].map(|one| one.remove().unwrap()).into();
+        let names: Vec<String> = [&found[0], &found[0]].map(|leftover| leftover.remove().unwrap()).into();
         assert_eq!(names[0], names[1]);
     }
 }

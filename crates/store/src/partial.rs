@@ -70,7 +70,8 @@ impl Partial {
     pub(super) fn copy(self, source: &Path) -> Result<(), StoreError> {
         let manifest = read_manifest(source)?.ok_or_else(|| Damage::NoManifest.of(source))?;
         let tables = manifest.tables.iter().flatten().map(|table| PathBuf::from(table_file(&table.table)));
-        let artifacts = manifest.artifacts.iter().map(|one| artifacts::path(Path::new(""), &one.name));
+        let artifacts =
+            manifest.artifacts.iter().map(|artifact| artifacts::path(Path::new(""), &artifact.name));
         if !manifest.artifacts.is_empty() {
             let folder = self.path.join(artifacts::FOLDER);
             fs::create_dir(&folder).map_err(StoreError::file("making", &folder))?;

@@ -161,7 +161,7 @@ impl RecordReader {
     /// # Errors
     /// As [`RecordReader::rows`].
     pub fn artifact(&self, name: &FileName) -> Result<Option<File>, StoreError> {
-        let Some(listed) = self.manifest.artifacts.iter().find(|one| one.name == *name) else {
+        let Some(listed) = self.manifest.artifacts.iter().find(|artifact| artifact.name == *name) else {
             return Ok(None);
         };
         let path = artifacts::path(&self.directory, name);

@@ -77,11 +77,11 @@ impl Shards {
     /// # Errors
     /// [`ShardsError`].
     pub fn gather(mut directories: Vec<ExperimentDirectory>) -> Result<Self, ShardsError> {
-        directories.sort_by_key(|one| (one.stored.shard(), one.path.clone()));
+        directories.sort_by_key(|directory| (directory.stored.shard(), directory.path.clone()));
         let first = directories.first().ok_or(ShardsError::None)?;
-        for one in &directories[1..] {
-            let (path, other) = (one.path.clone(), first.path.clone());
-            if let Some(difference) = difference(first, one)? {
+        for directory in &directories[1..] {
+            let (path, other) = (directory.path.clone(), first.path.clone());
+            if let Some(difference) = difference(first, directory)? {
                 return Err(ShardsError::Different { path, other, difference });
             }
         }
@@ -268,19 +268,22 @@ fn rank(path: &Path, run: &Run) -> Result<Option<Rank>, StoreError> {
 }
 
 /// Why two directories are not parts of one plan.
-fn difference(one: &ExperimentDirectory, other: &ExperimentDirectory) -> Result<Option<String>, StoreError> {
-    let (one, other) = (&one.stored, &other.stored);
+fn difference(
+    first: &ExperimentDirectory,
+    second: &ExperimentDirectory,
+) -> Result<Option<String>, StoreError> {
+    let (first, second) = (&first.stored, &second.stored);
     let of = |part: &Option<Part>| part.as_ref().map_or(1, |part| part.shard.of);
-    Ok(if one.plan.experiment != other.plan.experiment {
-        Some(format!("one is called {}, the other {}", one.plan.experiment, other.plan.experiment))
-    } else if one.backend != other.backend {
-        Some(format!("one was run on {}, the other on {}", one.backend, other.backend))
-    } else if one.records != other.records {
-        let [one, other] = [one.records, other.records].map(Records::as_str);
-        Some(format!("one was run with --records {one}, the other with --records {other}"))
-    } else if of(&one.part) != of(&other.part) {
-        Some(format!("one is cut into {} shards, the other into {}", of(&one.part), of(&other.part)))
-    } else if plan_hash(one)? != plan_hash(other)? {
+    Ok(if first.plan.experiment != second.plan.experiment {
+        Some(format!("one is called {}, the other {}", first.plan.experiment, second.plan.experiment))
+    } else if first.backend != second.backend {
+        Some(format!("one was run on {}, the other on {}", first.backend, second.backend))
+    } else if first.records != second.records {
+        let [first, second] = [first.records, second.records].map(Records::as_str);
+        Some(format!("one was run with --records {first}, the other with --records {second}"))
+    } else if of(&first.part) != of(&second.part) {
+        Some(format!("one is cut into {} shards, the other into {}", of(&first.part), of(&second.part)))
+    } else if plan_hash(first)? != plan_hash(second)? {
         Some("they are shards of different plans".to_owned())
     } else {
         None
@@ -295,7 +298,7 @@ fn plan_hash(stored: &crate::StoredExperiment) -> Result<String, StoreError> {
 }
 
 fn missing(directories: &[ExperimentDirectory]) -> Vec<Shard> {
-    let given = || directories.iter().filter_map(|one| one.stored.shard());
+    let given = || directories.iter().filter_map(|directory| directory.stored.shard());
     let all = given().next().into_iter().flat_map(|shard| Shard::all(shard.of));
     all.filter(|shard| !given().any(|other| other == *shard)).collect()
 }
@@ -304,7 +307,7 @@ fn missing(directories: &[ExperimentDirectory]) -> Vec<Shard> {
 fn whole(directories: &[ExperimentDirectory]) -> Result<Plan, ShardsError> {
     let first = &directories[0].stored;
     let Some(part) = &first.part else { return Ok(first.plan.clone()) };
-    let all = directories.iter().flat_map(|one| &one.stored.plan.cells);
+    let all = directories.iter().flat_map(|directory| &directory.stored.plan.cells);
     let cells: BTreeMap<usize, _> = all.map(|cell| (cell.index, cell.clone())).collect();
     let plan = Plan {
         cells: cells.into_values().collect(),
@@ -318,7 +321,7 @@ fn whole(directories: &[ExperimentDirectory]) -> Result<Plan, ShardsError> {
 fn numbered(shards: &[Shard]) -> String {
     let names: Vec<String> = shards.iter().map(Shard::to_string).collect();
     match &names[..] {
-        [one] => format!("shard {one} is"),
+        [name] => format!("shard {name} is"),
         _ => format!("shards {} are", names.join(", ")),
     }
 }

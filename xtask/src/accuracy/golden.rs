@@ -50,7 +50,7 @@ pub(crate) struct Golden {
     pub(crate) tcp_rmem: [u64; 3],
     pub(crate) tcp_wmem: [u64; 3],
     /// Streams at once.
-    #[serde(default = "one")]
+    #[serde(default = "single_flow")]
     pub(crate) flows: u32,
     pub(crate) duration_s: f64,
     pub(crate) seed: u64,
@@ -175,7 +175,7 @@ fn parse(text: &str) -> Result<Vec<Golden>, String> {
     Ok(goldens?.into_iter().filter(|golden| golden.ok && golden.result.is_some()).collect())
 }
 
-fn one() -> u32 {
+fn single_flow() -> u32 {
     1
 }
 

@@ -146,7 +146,7 @@ impl Changes {
     pub fn of(before: (&str, &Experiment), after: (&str, &Experiment), threshold_fraction: f64) -> Self {
         let Matched { pairs, only_before, only_after } = matching::matched(before.1, after.1);
         let cells: Vec<CellChange> =
-            pairs.iter().map(|&(one, other)| CellChange::of(one, other, threshold_fraction)).collect();
+            pairs.iter().map(|&(before, after)| CellChange::of(before, after, threshold_fraction)).collect();
         let axes = |cells: Vec<&CellResult>| cells.into_iter().map(|cell| cell.axes.clone()).collect();
         Self {
             schema: SCHEMA,
@@ -216,16 +216,16 @@ impl CellChange {
 impl Change {
     /// `None` where a side has no value.
     fn of(before: &[f64], after: &[f64], good: Good) -> Option<Self> {
-        let (one, other) = (median(before)?, median(after)?);
+        let (median_before, median_after) = (median(before)?, median(after)?);
         let statistics::Difference { value, interval, detectable } = statistics::unpaired(before, after)?;
-        let of_before = |value: f64| (one > 0.0).then(|| value / one);
+        let of_before = |value: f64| (median_before > 0.0).then(|| value / median_before);
         let (more, less) = match good {
             Good::More => (Finding::Better, Finding::Worse),
             Good::Less => (Finding::Worse, Finding::Better),
         };
         Some(Self {
-            before: one,
-            after: other,
+            before: median_before,
+            after: median_after,
             difference: value,
             difference_low: interval.map(|interval| interval.low),
             difference_high: interval.map(|interval| interval.high),

@@ -118,8 +118,12 @@ impl SetResult {
 impl Finding {
     fn of(set: CatalogueSet, experiment: &Experiment, cell: &CellResult, planted: &Planted) -> Self {
         let verdict = Some(&cell.verdict).filter(|_| cell.valid > 0);
-        let failed = cell.expectations.iter().filter(|one| one.failed()).map(|one| one.text.clone());
-        let invalid = cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail));
+        let failed = cell
+            .expectations
+            .iter()
+            .filter(|expectation| expectation.failed())
+            .map(|expectation| expectation.text.clone());
+        let invalid = cell.invalid.iter().map(|reason| format!("{}: {}", reason.reason, reason.detail));
         let wrong: Vec<String> = failed.chain(invalid).collect();
         Self {
             set,

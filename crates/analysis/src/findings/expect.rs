@@ -50,7 +50,7 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
         ExpectMetric::AlsoLimitedBy => runner_up(result).map(|l| Value::Word(l.as_str().to_owned())),
         ExpectMetric::Flows => flows(result).map(Value::Word),
         ExpectMetric::Bufferbloat => result.headline().map(|flow| {
-            let direction = flow.latency.bufferbloat.map(|one| one.direction.as_str());
+            let direction = flow.latency.bufferbloat.map(|bufferbloat| bufferbloat.direction.as_str());
             Value::Word(direction.unwrap_or("none").to_owned())
         }),
         ExpectMetric::IdleRtt => number(result.headline().and_then(|flow| flow.latency.idle_rtt_us)),

@@ -123,7 +123,7 @@ impl Round {
         let retransmits =
             CountComparison::of(pairs_of(before, after, resent)).filter(|_| advice.goal == Goal::Losses);
         let comparison = Comparison::of(&pairs, before.runs.max(after.runs));
-        let measured = comparison.as_ref().map(|one| one.after.bps).filter(|&bps| bps > 0.0);
+        let measured = comparison.as_ref().map(|comparison| comparison.after.bps).filter(|&bps| bps > 0.0);
         let predicted = advice.predicted_bps.or(advice.predicted_active_bps);
         let error = |measured: f64| Some(predicted? as f64 / measured - 1.0);
         Self {
@@ -171,7 +171,7 @@ fn is_less(goodput: Option<&Comparison>, figure: Option<Difference>) -> bool {
 
 /// It helped; or it lifted a limit behind which another one stood at the same height.
 fn is_kept(comparison: Option<&Comparison>, before: &CellResult, after: &CellResult) -> bool {
-    match comparison.map(|one| one.verdict) {
+    match comparison.map(|comparison| comparison.verdict) {
         Some(Difference::More) => true,
         Some(Difference::NotShown) => before.verdict.limited_by != after.verdict.limited_by,
         _ => false,
@@ -274,7 +274,7 @@ impl Search {
         self.candidates =
             candidates.into_iter().find(|candidates| !candidates.is_empty()).unwrap_or_default();
         self.is_full = cell.verdict.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
-        self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
+        self.why = advice.iter().find(|advice| advice.set.is_empty()).map(|advice| advice.why.clone());
     }
 }
 
@@ -286,9 +286,9 @@ fn is_full(cell: &CellResult, flow: Option<u32>) -> bool {
 
 /// The share of the path that the flows of `flow`'s direction got in one run; `None` where the path has no rate.
 fn used(run: &RunMetrics, flow: u32) -> Option<f64> {
-    let one = run.flow(flow)?;
-    let figures = &one.diagnosis.as_ref()?.figures;
-    let beside = run.flows.iter().filter(|other| other.figures.direction == one.figures.direction);
+    let metrics = run.flow(flow)?;
+    let figures = &metrics.diagnosis.as_ref()?.figures;
+    let beside = run.flows.iter().filter(|other| other.figures.direction == metrics.figures.direction);
     let read: u64 = beside.filter_map(|other| other.figures.goodput_bps).sum();
     Some((read as f64 / figures.path_goodput_bps? as f64).min(figures.utilisation?))
 }

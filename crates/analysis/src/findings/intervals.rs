@@ -142,10 +142,10 @@ impl Following {
     /// Every stream's intervals, after the last row.
     pub fn finish(self) -> Vec<StreamIntervals> {
         let width_us = self.width_us;
-        let intervals = |(stream, one): (u32, Stream)| StreamIntervals {
+        let intervals = |(stream, counted): (u32, Stream)| StreamIntervals {
             stream,
             width_us,
-            intervals: one.finish(width_us),
+            intervals: counted.finish(width_us),
         };
         self.streams.into_iter().map(intervals).collect()
     }

@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn the_sign_needs_an_interval_without_zero() {
-        let of = |pairs: &[(u64, u64)]| Comparison::of(pairs, pairs.len()).map(|one| one.verdict);
+        let of =
+            |pairs: &[(u64, u64)]| Comparison::of(pairs, pairs.len()).map(|comparison| comparison.verdict);
         assert_eq!(of(&[(100, 200), (110, 190), (90, 205)]), Some(Difference::More));
         assert_eq!(of(&[(200, 100), (190, 110), (205, 90)]), Some(Difference::Less));
         assert_eq!(of(&[(100, 200), (100, 90), (100, 110)]), Some(Difference::NotShown));

@@ -64,8 +64,8 @@ fn beside<'a>(all: &'a [CapturedFlow], main: &CapturedFlow) -> Vec<Placed<'a>> {
     let (from, to) = ends(main);
     let timed = all.iter().filter(|flow| flow.data_us.is_some());
     let flows = timed.filter_map(|flow| match ends(flow) {
-        one if one == (from, to) => Some((flow, Direction::Forward)),
-        one if one == (to, from) => Some((flow, Direction::Reverse)),
+        ends if ends == (from, to) => Some((flow, Direction::Forward)),
+        ends if ends == (to, from) => Some((flow, Direction::Reverse)),
         _ => None,
     });
     flows.filter(|(flow, _)| flow.bytes as f64 >= SMALL * main.bytes as f64).take(FLOWS_MAX).collect()

@@ -157,12 +157,12 @@ impl Drawing {
         let is_shown = |direction: Direction| (direction == Direction::Forward) == forward;
         let shown = tcp().filter(|(flow, _)| is_shown(flow.direction));
         let lives: Vec<(u32, TimeInterval)> =
-            shown.map(|(_, one)| (one.stream, interval::life(one))).collect();
+            shown.map(|(_, summary)| (summary.stream, interval::life(summary))).collect();
         let followed = with_bands(&flows);
-        let states = tcp().filter(|(_, one)| followed.contains(&one.stream)).map(|(_, one)| {
+        let states = tcp().filter(|(_, summary)| followed.contains(&summary.stream)).map(|(_, summary)| {
             (
-                one.stream,
-                States { life: interval::life(one), last: None, states: StepFunction::of(2 * buckets) },
+                summary.stream,
+                States { life: interval::life(summary), last: None, states: StepFunction::of(2 * buckets) },
             )
         });
         Self {

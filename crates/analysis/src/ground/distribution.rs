@@ -12,6 +12,6 @@ pub const PERCENTS: [u8; 25] =
 pub struct Distribution {
     /// Per cent of the time, or of the pings.
     pub percent: Vec<u8>,
-    /// The round trip that so much of these did not exceed.
+    /// The round trip that this percentage did not exceed.
     pub rtt_us: Vec<u64>,
 }

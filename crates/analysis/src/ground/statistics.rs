@@ -173,10 +173,10 @@ mod tests {
         #[test]
         fn wilson_holds_the_share_and_narrows(hits in 0_u64..1000, more in 0_u64..1000) {
             let trials = hits + more + 1;
-            let (one, ten) = (binomial_99(hits, trials).unwrap(), binomial_99(hits * 10, trials * 10).unwrap());
+            let (once, tenfold) = (binomial_99(hits, trials).unwrap(), binomial_99(hits * 10, trials * 10).unwrap());
             let share = hits as f64 / trials as f64;
-            prop_assert!(one.low <= share && share <= one.high);
-            prop_assert!(ten.high - ten.low < one.high - one.low);
+            prop_assert!(once.low <= share && share <= once.high);
+            prop_assert!(tenfold.high - tenfold.low < once.high - once.low);
         }
 
         #[test]

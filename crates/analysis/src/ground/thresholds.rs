@@ -499,7 +499,7 @@ thresholds! {
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
     slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
-    /// A flight that a pacer spreads over its round trip is cut where so much of that is over: the next one begins with the next round trip.
+    /// A flight that a pacer spreads over its round trip is cut after this part of it: the next one begins with the next round trip.
     slow_start_paced: Infer, RoundTrips = 0.9, Source::Kernel("bbr_high_gain");
     /// The shortest flow that is judged, in round trips …
     judged_round_trips: Judge, Times = 2.0, Source::Catalogue;

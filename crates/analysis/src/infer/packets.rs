@@ -76,7 +76,7 @@ impl<'a> StreamPackets<'a> {
     pub(crate) fn in_spans(&self) -> impl Iterator<Item = (&CutSpan, &PacketSample)> {
         self.spans
             .iter()
-            .flat_map(|span| self.samples[span.samples.clone()].iter().map(move |one| (span, one)))
+            .flat_map(|span| self.samples[span.samples.clone()].iter().map(move |sample| (span, sample)))
     }
 
     /// What each sample shows of the sender beside its own columns: the figures of its span, and whether slow start has ended by then.
@@ -260,9 +260,9 @@ mod tests {
     #[test]
     fn more_samples_than_are_kept_become_longer_intervals_of_the_same_bytes() {
         let mut track = PacketTrack::default();
-        let one = PacketSample { prompt_bytes: 3, in_flight_peak_bytes: 7, ..PacketSample::default() };
+        let row = PacketSample { prompt_bytes: 3, in_flight_peak_bytes: 7, ..PacketSample::default() };
         let count = 5 * PACKET_SAMPLES_MAX as u64 + 1;
-        (0..count).for_each(|t_us| track.push(&PacketSample { t_us, ..one }));
+        (0..count).for_each(|t_us| track.push(&PacketSample { t_us, ..row }));
         let kept = track.as_slice();
         assert!(kept.len() <= PACKET_SAMPLES_MAX && kept.is_sorted_by_key(|sample| sample.t_us));
         assert_eq!(kept.iter().map(PacketSample::new_bytes).sum::<u64>(), 3 * count);

@@ -23,13 +23,13 @@ pub(super) fn find(standing: &[StandingRound], thresholds: &Thresholds) -> Optio
     if groups.len() < thresholds.sharing_groups.count() {
         return None;
     }
-    let rates: Vec<f64> = groups.iter().map(|one| one.rate_bps).collect();
+    let rates: Vec<f64> = groups.iter().map(|group| group.rate_bps).collect();
     let ends = thresholds.sharing_ends.value();
     let (slow, fast) = (percentile(&rates, ends)?, percentile(&rates, 1.0 - ends)?);
     let nearly_fast = (1.0 - thresholds.sharing_agree.value()) * fast;
     let plateau: Vec<f64> = rates.iter().copied().filter(|&rate| rate >= nearly_fast).collect();
     let rtts = |is_its: &dyn Fn(f64) -> bool| -> Vec<f64> {
-        groups.iter().filter(|one| is_its(one.rate_bps)).map(|one| one.rtt_us).collect()
+        groups.iter().filter(|group| is_its(group.rate_bps)).map(|group| group.rtt_us).collect()
     };
     // A bottleneck that was once ours alone shows a plateau; a window that grows does not.
     let at_the_fastest = rtts(&|rate| rate >= nearly_fast);
@@ -45,8 +45,8 @@ pub(super) fn find(standing: &[StandingRound], thresholds: &Thresholds) -> Optio
 fn mean(rounds: &[StandingRound]) -> StandingRound {
     let count = rounds.len() as f64;
     StandingRound {
-        rate_bps: rounds.iter().map(|one| one.rate_bps).sum::<f64>() / count,
-        rtt_us: rounds.iter().map(|one| one.rtt_us).sum::<f64>() / count,
+        rate_bps: rounds.iter().map(|round| round.rate_bps).sum::<f64>() / count,
+        rtt_us: rounds.iter().map(|round| round.rtt_us).sum::<f64>() / count,
     }
 }
 

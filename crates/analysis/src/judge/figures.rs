@@ -214,25 +214,25 @@ impl FiguresOfStreams {
 
     /// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
     fn flight_mean(&self) -> u64 {
-        self.streams.values().map(|one| quotient(one.flight_area, one.moving_us)).sum()
+        self.streams.values().map(|stream| quotient(stream.flight_area, stream.moving_us)).sum()
     }
 
     fn stalled_share(&self) -> f64 {
         let sum = |time: fn(&Values) -> u128| self.streams.values().map(time).sum::<u128>();
-        1.0 - sum(|one| one.moving_us) as f64 / sum(|one| one.span_us).max(1) as f64
+        1.0 - sum(|stream| stream.moving_us) as f64 / sum(|stream| stream.span_us).max(1) as f64
     }
 
     /// By which part of its peak what was in flight changed from one end of an epoch to the other, in the mean.
     fn changing_share(&self) -> f64 {
         let sum = |area: fn(&Values) -> u128| self.streams.values().map(area).sum::<u128>();
-        sum(|one| one.change_area) as f64 / sum(|one| one.peak_area).max(1) as f64
+        sum(|stream| stream.change_area) as f64 / sum(|stream| stream.peak_area).max(1) as f64
     }
 
     /// The round trip by which what the streams had in flight gives the sum of their rates.
     fn rtt_mean_us(&self) -> Option<u64> {
-        let rate = |one: &Values| {
-            let rtt_us = one.rtt_area as f64 / one.timed_us as f64;
-            (one.timed_us > 0).then(|| quotient(one.flight_area, one.moving_us) as f64 / rtt_us)
+        let rate = |stream: &Values| {
+            let rtt_us = stream.rtt_area as f64 / stream.timed_us as f64;
+            (stream.timed_us > 0).then(|| quotient(stream.flight_area, stream.moving_us) as f64 / rtt_us)
         };
         let total = self.streams.values().filter_map(rate).sum::<f64>();
         (total > 0.0).then(|| rounded(self.flight_mean() as f64 / total))
@@ -240,7 +240,7 @@ impl FiguresOfStreams {
 
     /// Sum over the streams of what was acknowledged in each one's time.
     fn acked_bps(&self) -> u64 {
-        self.streams.values().map(|one| quotient(one.acked * 8_000_000, one.span_us)).sum()
+        self.streams.values().map(|stream| quotient(stream.acked * 8_000_000, stream.span_us)).sum()
     }
 }
 

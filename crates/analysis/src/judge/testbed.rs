@@ -70,7 +70,8 @@ fn small_delay_element(spec: &CellSpec, direction: Direction) -> Option<TestbedF
     let flows = spec.flows.iter().filter(|flow| flow.direction == direction);
     let offers = flows.map(|flow| flow.bitrate?.bps().checked_mul(u64::from(flow.parallel)));
     let offered: Option<u64> = offers.sum();
-    let rate_bps = path.bottleneck.as_ref().map(|one| one.rate.bps()).into_iter().chain(offered).min()?;
+    let rate_bps =
+        path.bottleneck.as_ref().map(|bottleneck| bottleneck.rate.bps()).into_iter().chain(offered).min()?;
     let needed_bytes = u128::from(rate_bps) * path.delay.as_nanos() / 8_000_000_000;
     let needed_packets = needed_bytes / u128::from(spec.path.full_frame().get());
     let holds = path.delay_limit?;

@@ -19,7 +19,7 @@ fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>
     let diagnosis = diagnosis(&spec, flow, limited_by, cause);
     let judged = judged(&spec, diagnosis, Latency::default(), 10_000_000);
     let advice = advise(&judged);
-    for line in advice.iter().flat_map(|one| &one.set) {
+    for line in advice.iter().flat_map(|advice| &advice.set) {
         let mut scenario = Scenario::parse(&format!("name = \"x\"\n{text}"), "x.toml").unwrap();
         scenario.set(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
@@ -27,7 +27,7 @@ fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>
 }
 
 fn sets(advice: &[Advice]) -> Vec<String> {
-    advice.iter().flat_map(|one| one.set.clone()).collect()
+    advice.iter().flat_map(|advice| advice.set.clone()).collect()
 }
 
 const QUEUE: (LimitedBy, Option<CwndCause>) = (LimitedBy::Cwnd, Some(CwndCause::QueueLoss));
@@ -107,7 +107,7 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
     let diagnosis = diagnosis(&spec, 0, LimitedBy::Path, None);
     let advice = advise(&judged(&spec, diagnosis, bloated(), 95_000_000));
     let shown: Vec<_> =
-        advice.iter().map(|one| (one.set.join(", "), one.goal, one.predicted_rtt_us)).collect();
+        advice.iter().map(|advice| (advice.set.join(", "), advice.goal, advice.predicted_rtt_us)).collect();
     assert_eq!(
         shown,
         [
@@ -243,7 +243,7 @@ fn twice_the_window_halves_its_own_time_and_that_of_rounds_without_a_cause_alone
     ];
     let figures = Figures { flight_bytes: Some(65_000), ..Figures::default() };
     let advice = of_an_application(Cause::Window, &held, figures);
-    let found: Vec<_> = advice.iter().map(|one| (one.value.clone(), one.predicted_bps)).collect();
+    let found: Vec<_> = advice.iter().map(|advice| (advice.value.clone(), advice.predicted_bps)).collect();
     let (wider, more) = (Some("130000B".to_owned()), Some("2".to_owned()));
     assert_eq!(found, [(wider, Some(16_666_666)), (more, Some(20_000_000))]);
 }

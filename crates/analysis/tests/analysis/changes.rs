@@ -154,13 +154,13 @@ fn a_cell_is_known_by_what_it_is_where_its_coordinates_are_others() {
 #[test]
 fn what_else_differs_is_noted() {
     let before = experiment(&[(at(0, 10), STEADY), (at(1, 20), STEADY)]);
-    let [mut one, mut two] = [at(0, 10), at(1, 20)];
-    for cell in [&mut one, &mut two] {
+    let [mut first, mut second] = [at(0, 10), at(1, 20)];
+    for cell in [&mut first, &mut second] {
         cell.spec.receiver.sysctl.insert("net.ipv4.tcp_rmem".to_owned(), "4096 131072 262144".to_owned());
         cell.spec.run.repeat = 5;
         cell.id = cell_id(&cell.spec);
     }
-    let mut after = experiment(&[(one, STEADY), (two, STEADY)]);
+    let mut after = experiment(&[(first, STEADY), (second, STEADY)]);
     after.environment.pipefill = ["0.2.0".to_owned()].into();
     let got = changes(&before, &after);
     assert_eq!(

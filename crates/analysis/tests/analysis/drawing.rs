@@ -32,7 +32,7 @@ fn a_steady_stream_is_a_straight_line() {
     assert!(values(&series, Quantity::Goodput)[1..9].iter().all(|&bps| bps == 80_000_000));
     let of_all = |quantity, value| {
         let values = values(&series, quantity);
-        assert!(!values.is_empty() && values.iter().all(|&one| one == value), "{quantity:?}: {values:?}");
+        assert!(!values.is_empty() && values.iter().all(|&drawn| drawn == value), "{quantity:?}: {values:?}");
     };
     of_all(Quantity::InFlight, 100_000);
     of_all(Quantity::Cwnd, 200_000);

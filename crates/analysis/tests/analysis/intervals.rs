@@ -24,7 +24,7 @@ fn a_run_of_eleven_days_has_longer_intervals_instead_of_more() {
         assert_eq!((streams[0].width_us, streams[0].intervals.len()), (width_us, count));
         let last = streams[0].intervals.last().unwrap();
         assert_eq!(last.to_us, stop_us);
-        let sent: f64 = streams[0].intervals.iter().map(|one| one.sent_bytes).sum();
+        let sent: f64 = streams[0].intervals.iter().map(|interval| interval.sent_bytes).sum();
         assert_eq!(sent.round() as u64, record.manifest.streams[0].sent_bytes);
     }
 }

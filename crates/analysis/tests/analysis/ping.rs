@@ -42,14 +42,17 @@ fn pings(spec: CellSpec, rtt_ns: impl Fn(u64, u64) -> Option<u64>) -> RunRecord 
     record.delivery.clear();
     record.ping = (0..24)
         .map(|number| {
-            let one = exchange(&ping, number);
+            let exchange = exchange(&ping, number);
             PingSample {
                 t_us: number * 10_000,
                 stream: 0,
                 number,
-                payload_bytes: one.payload.get(),
-                reply_bytes: one.reply.get(),
-                rtt_ns: rtt_ns(wire_bytes(one.payload, &path).get(), wire_bytes(one.reply, &path).get()),
+                payload_bytes: exchange.payload.get(),
+                reply_bytes: exchange.reply.get(),
+                rtt_ns: rtt_ns(
+                    wire_bytes(exchange.payload, &path).get(),
+                    wire_bytes(exchange.reply, &path).get(),
+                ),
             }
         })
         .collect();
@@ -156,8 +159,8 @@ fn without_a_rate_every_byte_counts_and_a_path_that_limits_nothing_shows_no_rate
 fn one_size_fixes_no_rate_and_what_is_lost_is_counted() {
     let mut spec = pinged(Direction::Forward);
     spec.flows[0].ping.as_mut().unwrap().payloads = vec![Bytes::new(16_000)];
-    let one = of(&pings(spec, |there, back| Some(BASE_NS + there + back)));
-    assert_eq!((one.base_rtt_us, one.forward_bps, one.reverse_bps), (None, None, None));
+    let single = of(&pings(spec, |there, back| Some(BASE_NS + there + back)));
+    assert_eq!((single.base_rtt_us, single.forward_bps, single.reverse_bps), (None, None, None));
     let none = of(&pings(pinged(Direction::Forward), |_, _| None));
     assert_eq!((none.sent, none.lost, none.sizes.len(), none.naive_bps), (24, 24, 0, None));
     assert_eq!(none.base_rtt_us, None);

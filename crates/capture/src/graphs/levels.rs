@@ -205,9 +205,9 @@ mod tests {
                     let values = exact.of(series).as_slice();
                     prop_assert_eq!(shown.is_some_and(|spans| !spans.is_empty()), !values.is_empty());
                     let Some(shown) = shown else { continue };
-                    prop_assert!(values.iter().all(|one| is_shown(shown, one.from_ns, one.low, one.high)));
+                    prop_assert!(values.iter().all(|value| is_shown(shown, value.from_ns, value.low, value.high)));
                     let counted: u64 = shown.as_slice().iter().map(|span| span.count).sum();
-                    prop_assert_eq!(counted, values.iter().map(|one| one.count).sum::<u64>());
+                    prop_assert_eq!(counted, values.iter().map(|value| value.count).sum::<u64>());
                 }
             }
             prop_assert_eq!(graphs.sent().bytes().iter().sum::<u64>(), exact.sent().bytes().iter().sum::<u64>());
@@ -238,9 +238,9 @@ mod tests {
                 let spans = detail.of(series);
                 kept += spans.as_slice().len() as u64;
                 prop_assert_eq!(spans.width_ns(), 0);
-                for one in exact.of(series).as_slice().iter().filter(|one| is_in(one.from_ns)) {
-                    let is_it = |span: &&crate::graphs::Span| (span.from_ns, span.low, span.high) == (one.from_ns, one.low, one.high);
-                    prop_assert!(spans.as_slice().iter().any(|span| is_it(&span)), "{series:?} {one:?}");
+                for value in exact.of(series).as_slice().iter().filter(|value| is_in(value.from_ns)) {
+                    let is_it = |span: &&crate::graphs::Span| (span.from_ns, span.low, span.high) == (value.from_ns, value.low, value.high);
+                    prop_assert!(spans.as_slice().iter().any(|span| is_it(&span)), "{series:?} {value:?}");
                 }
                 prop_assert!(spans.as_slice().iter().all(|span| is_in(span.from_ns)));
             }
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(part.range_ns(), [from_ns, to_ns]);
         assert_eq!((part.sent().from_ns(), part.length_ns()), (from_ns, whole.length_ns()));
         let bytes = part.sent().bytes().iter().sum::<u64>();
-        let inside = |one: &&crate::graphs::Span| (from_ns..to_ns).contains(&one.from_ns);
+        let inside = |span: &&crate::graphs::Span| (from_ns..to_ns).contains(&span.from_ns);
         assert_eq!(bytes, 1000 * whole.of(Series::Data).as_slice().iter().filter(inside).count() as u64);
     }
 }

@@ -126,9 +126,9 @@ impl Spans {
 }
 
 /// Whether both begin in the same of the times of `width_ns` that follow one another from 0.
-fn is_near(one: &Span, other: &Span, width_ns: u64) -> bool {
+fn is_near(left: &Span, right: &Span, width_ns: u64) -> bool {
     let place = |span: &Span| span.from_ns.checked_div(width_ns);
-    width_ns > 0 && (width_ns == u64::MAX || place(one) == place(other))
+    width_ns > 0 && (width_ns == u64::MAX || place(left) == place(right))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Clouds {
         let times = self.above.iter().chain(&self.below).map(|&(time, _)| time);
         let moves = times.flat_map(|at| GUARDS_S.map(|guard| (at, self.moved_at(at, guard))));
         let found = moves.filter_map(|(at, moved)| Some((at, moved?)));
-        let (at, by) = found.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+        let (at, by) = found.max_by(|left, right| left.1.abs().total_cmp(&right.1.abs()))?;
         Some(OffsetMove { at_ns: self.start_ns.saturating_add((at * 1e9) as u64), by_ns: by as i64 })
     }
 
@@ -172,7 +172,7 @@ impl Clouds {
         let enough = room - SAME_NS.max(SAME_PART * room);
         let (from, to) = (self.edge(best, -most, enough), self.edge(best, most, enough));
         let tried = self.slopes().into_iter().filter(|slope| (from..=to).contains(slope)).chain([best]);
-        let slope = tried.min_by(|&one, &other| self.distance(one).total_cmp(&self.distance(other)));
+        let slope = tried.min_by(|&left, &right| self.distance(left).total_cmp(&self.distance(right)));
         let slope = slope.unwrap_or(best);
         let (low, high) = self.gap(slope);
         let clean = fraction(self.heights(slope, high), 0.5).min(fraction(self.depths(slope, low), 0.5));
@@ -216,7 +216,7 @@ impl Clouds {
 
 /// Slopes of the lower convex hull (Andrew's monotone chain).
 fn lower_edges(mut points: Vec<(f64, f64)>) -> Vec<f64> {
-    points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    points.sort_by(|left, right| left.0.total_cmp(&right.0).then(left.1.total_cmp(&right.1)));
     let slope = |from: (f64, f64), to: (f64, f64)| (to.1 - from.1) / (to.0 - from.0).max(f64::MIN_POSITIVE);
     let mut hull: Vec<(f64, f64)> = Vec::new();
     for point in points {

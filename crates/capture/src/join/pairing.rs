@@ -88,9 +88,9 @@ impl Pairing {
         let mut others = Others::new(&second.connections);
         let mut pairs = Vec::new();
         let mut unique = merged(&first.connections);
-        for one in unique.drain(..) {
-            if let Some(other) = others.take(&one) {
-                pairs.push(pair(&one, &other, origins));
+        for connection in unique.drain(..) {
+            if let Some(other) = others.take(&connection) {
+                pairs.push(pair(&connection, &other, origins));
             } else {
                 others.missing += 1;
             }
@@ -101,7 +101,8 @@ impl Pairing {
         let pauses = [&first.pauses[..], &second.pauses[..]];
         let ahead = pairs.first().map_or_else(Default::default, |pair| found(&pair.common, pauses));
         let rough_ns = pairs.iter().find_map(|pair| pair.rough_ns(&ahead)).unwrap_or(0);
-        let is_same_clock = matches!(origins, [Some(one), Some(other)] if one.run == other.run);
+        let is_same_clock =
+            matches!(origins, [Some(of_first), Some(of_second)] if of_first.run == of_second.run);
         let span = |survey: &Survey, ahead: &[SetAhead]| {
             (survey.first_ns.unwrap_or(0), corrected(ahead, survey.last_ns))
         };
@@ -121,11 +122,11 @@ impl Pairing {
 fn merged(all: &[Surveyed]) -> Vec<Surveyed> {
     let mut places: HashMap<[Endpoint; 2], usize, RandomState> = HashMap::default();
     let mut kept: Vec<Surveyed> = Vec::new();
-    for one in all {
-        let at = *places.entry(sorted(one.ends)).or_insert(kept.len());
+    for connection in all {
+        let at = *places.entry(sorted(connection.ends)).or_insert(kept.len());
         match kept.get_mut(at) {
-            None => kept.push(one.clone()),
-            Some(before) if before.bytes() < one.bytes() => *before = one.clone(),
+            None => kept.push(connection.clone()),
+            Some(before) if before.bytes() < connection.bytes() => *before = connection.clone(),
             Some(_) => {}
         }
     }
@@ -149,15 +150,15 @@ impl Others {
         Self { by_ends, by_numbers, missing: 0, all }
     }
 
-    /// The same connection as `one`, with its A and B.
-    fn take(&mut self, one: &Surveyed) -> Option<Surveyed> {
-        let same_ends = self.by_ends.get(&sorted(one.ends)).copied();
-        let same_numbers = || self.by_numbers.get(&one.isns?).copied();
+    /// The same connection as `wanted`, with its A and B.
+    fn take(&mut self, wanted: &Surveyed) -> Option<Surveyed> {
+        let same_ends = self.by_ends.get(&sorted(wanted.ends)).copied();
+        let same_numbers = || self.by_numbers.get(&wanted.isns?).copied();
         let at = same_ends.or_else(same_numbers)?;
         let place = self.all.get_mut(at)?;
         let found = place.clone()?;
-        let found = if found.ends[0] == one.ends[1] { found.swapped() } else { found };
-        is_same(one, &found).then(|| *place = None)?;
+        let found = if found.ends[0] == wanted.ends[1] { found.swapped() } else { found };
+        is_same(wanted, &found).then(|| *place = None)?;
         Some(found)
     }
 
@@ -167,13 +168,13 @@ impl Others {
 }
 
 /// Ports are used again: the same connection has the same numbers in its handshake, or data in common.
-fn is_same(one: &Surveyed, other: &Surveyed) -> bool {
-    if let Some((own, its)) = one.isns.zip(other.isns) {
+fn is_same(first: &Surveyed, second: &Surveyed) -> bool {
+    if let Some((own, its)) = first.isns.zip(second.isns) {
         return own == its;
     }
     let has_marks = |of: &Surveyed| of.marks.iter().any(|marks| !marks.is_empty());
-    let in_common = (0..2).any(|end| !one.marks[end].both(&other.marks[end]).is_empty());
-    in_common || !has_marks(one) || !has_marks(other)
+    let in_common = (0..2).any(|end| !first.marks[end].both(&second.marks[end]).is_empty());
+    in_common || !has_marks(first) || !has_marks(second)
 }
 
 fn sorted(mut ends: [Endpoint; 2]) -> [Endpoint; 2] {
@@ -181,26 +182,26 @@ fn sorted(mut ends: [Endpoint; 2]) -> [Endpoint; 2] {
     ends
 }
 
-fn pair(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> Pair {
-    let (at_a, placed) = place(one, other, origins);
-    let (near, far) = if at_a == 0 { (one, other) } else { (other, one) };
+fn pair(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]) -> Pair {
+    let (at_a, placed) = place(first, second, origins);
+    let (near, far) = if at_a == 0 { (first, second) } else { (second, first) };
     Pair {
         ends: near.ends,
         far_ends: far.ends,
         at_a,
         placed,
         mss: near.mss,
-        bytes: one.bytes(),
-        b_sends_more: one.payload[1] > one.payload[0],
-        common: common(one, other),
-        first_ns: one.isns.map(|_| (one.first_ns, other.first_ns)),
+        bytes: first.bytes(),
+        b_sends_more: first.payload[1] > first.payload[0],
+        common: common(first, second),
+        first_ns: first.isns.map(|_| (first.first_ns, second.first_ns)),
     }
 }
 
 /// Which of the two is nearer to A.
-fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (usize, Placed) {
+fn place(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]) -> (usize, Placed) {
     let further = |end: usize| {
-        let (mine, its) = (one.answers_us[end]?, other.answers_us[end]?);
+        let (mine, its) = (first.answers_us[end]?, second.answers_us[end]?);
         Some(i64::from(mine) - i64::from(its))
     };
     // How much longer A takes to answer the first capture than the second, and B the other way round.
@@ -209,7 +210,7 @@ fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (us
     if sum.abs() >= NEARER_US {
         return (usize::from(sum > 0), Placed::Answers);
     }
-    let sends_more = usize::from(one.payload[1] > one.payload[0]);
+    let sends_more = usize::from(first.payload[1] > first.payload[0]);
     // The sender's capture, where one says so, stands for the end that sent more.
     let says = |at: usize, host: &str| origins[at].is_some_and(|origin| origin.host == host);
     let (at_sender, placed) = if says(0, "sender") && says(1, "receiver") {
@@ -223,9 +224,9 @@ fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (us
 }
 
 /// When both had the same data, of the end that sent more.
-fn common(one: &Surveyed, other: &Surveyed) -> Vec<(u64, u64)> {
-    let sender = usize::from(one.payload[1] > one.payload[0]);
-    one.marks[sender].both(&other.marks[sender])
+fn common(first: &Surveyed, second: &Surveyed) -> Vec<(u64, u64)> {
+    let sender = usize::from(first.payload[1] > first.payload[0]);
+    first.marks[sender].both(&second.marks[sender])
 }
 
 /// `later − earlier`, whichever is which.

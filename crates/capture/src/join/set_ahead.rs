@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn a_pause_that_one_capture_alone_has_is_taken_out_of_its_times() {
-        let marks =
-            [(10, 15), (11, 16), (3_612, 17), (3_613, 18)].map(|(one, other)| (one * SECOND, other * SECOND));
+        let marks = [(10, 15), (11, 16), (3_612, 17), (3_613, 18)]
+            .map(|(from_s, to_s)| (from_s * SECOND, to_s * SECOND));
         let pauses = [(11 * SECOND + 5, 3_611 * SECOND + 5)];
         let ahead = found(&marks, [&pauses, &[]]);
         assert_eq!((ahead[0].len(), ahead[1].len()), (1, 0));

@@ -174,7 +174,7 @@ impl Observer for Survey {
             ends: [connection.endpoint(Side::A), connection.endpoint(Side::B)],
             isns: (a.has_syn() && b.has_syn()).then(|| [a.first_seq(), b.first_seq()]),
             mss: [a.mss_bytes(), b.mss_bytes()],
-            payload: each(|one, side| one.half(side).payload_bytes()),
+            payload: each(|connection, side| connection.half(side).payload_bytes()),
             answers_us: connection.answers_us(),
             first_ns: connection.first_ns(),
             marks: marks.unwrap_or_default(),

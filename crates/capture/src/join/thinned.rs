@@ -71,8 +71,8 @@ impl Envelope {
     }
 }
 
-fn least(one: Option<(u64, i64)>, other: Option<(u64, i64)>) -> Option<(u64, i64)> {
-    one.into_iter().chain(other).min_by_key(|&(_, delay)| delay)
+fn least(left: Option<(u64, i64)>, right: Option<(u64, i64)>) -> Option<(u64, i64)> {
+    left.into_iter().chain(right).min_by_key(|&(_, delay)| delay)
 }
 
 /// Of `sorted` the value that so many hundredths do not exceed; `None` of nothing.

@@ -60,11 +60,11 @@ impl ClockResolution {
 }
 
 /// Euclid's algorithm; that of 0 and another number is the other.
-const fn greatest_divisor(mut one: u64, mut other: u64) -> u64 {
-    while other > 0 {
-        (one, other) = (other, one % other);
+const fn greatest_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
     }
-    one
+    a
 }
 
 #[cfg(test)]

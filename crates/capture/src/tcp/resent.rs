@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn sent(found: &[Spurious]) -> Vec<u64> {
-        found.iter().map(|one| one.sent_ns).collect()
+        found.iter().map(|entry| entry.sent_ns).collect()
     }
 
     /// The first transmission that arrived was needed, and those after it were not.

@@ -139,12 +139,12 @@ proptest! {
         places.sort_unstable();
         places.dedup();
         prop_assert_eq!(found.whole.backward.set_back, places.len() as u64);
-        let [one, other] = [only(&found).half(Side::A), only(&plain).half(Side::A)];
-        let [counts, expected] = [one.counts(), other.counts()];
+        let [own, plain_half] = [only(&found).half(Side::A), only(&plain).half(Side::A)];
+        let [counts, expected] = [own.counts(), plain_half.counts()];
         prop_assert_eq!((counts.new_bytes, counts.segments, counts.dsacks), (expected.new_bytes, expected.segments, expected.dsacks));
-        prop_assert_eq!(one.retransmits(), other.retransmits());
-        prop_assert!(one.min_rtt_us() >= other.min_rtt_us(), "{:?} {:?}", one.min_rtt_us(), other.min_rtt_us());
-        prop_assert!(one.bottleneck_bps() <= other.bottleneck_bps().map(|bps| bps + bps / 100), "{:?}", one.bottleneck_bps());
+        prop_assert_eq!(own.retransmits(), plain_half.retransmits());
+        prop_assert!(own.min_rtt_us() >= plain_half.min_rtt_us(), "{:?} {:?}", own.min_rtt_us(), plain_half.min_rtt_us());
+        prop_assert!(own.bottleneck_bps() <= plain_half.bottleneck_bps().map(|bps| bps + bps / 100), "{:?}", own.bottleneck_bps());
         prop_assert!(counts.spurious <= expected.spurious, "{counts:?} {expected:?}");
     }
 }
@@ -169,8 +169,8 @@ fn joined(captures: &[Vec<Entry>; 2]) -> Joined {
         read(entries, Some(survey));
     }
     let pairing = Pairing::of(&surveys[0], &surveys[1]);
-    let [one, other] = captures.each_ref().map(|entries| pcap(LITTLE, true, entries));
-    join(&mut Reader::open(&one[..]).expect("one"), &mut Reader::open(&other[..]).expect("another"), pairing)
+    let [near, far] = captures.each_ref().map(|entries| pcap(LITTLE, true, entries));
+    join(&mut Reader::open(&near[..]).expect("one"), &mut Reader::open(&far[..]).expect("another"), pairing)
 }
 
 #[test]

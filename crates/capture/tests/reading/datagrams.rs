@@ -22,7 +22,7 @@ fn flows(limit: usize, packets: &[(u64, Vec<u8>)]) -> (Vec<UdpFlow>, u64) {
     flows.finish()
 }
 
-fn one(packets: &[(u64, Vec<u8>)]) -> UdpFlow {
+fn only_flow(packets: &[(u64, Vec<u8>)]) -> UdpFlow {
     let (mut found, _) = flows(10, packets);
     assert_eq!(found.len(), 1);
     found.remove(0)
@@ -31,7 +31,7 @@ fn one(packets: &[(u64, Vec<u8>)]) -> UdpFlow {
 #[test]
 fn a_flow_has_its_bytes_its_span_and_its_pauses() {
     let times = [0, 10, 20, 1_520, 1_530, 1_540];
-    let flow = one(&times.map(|ms| (ms * MS, udp((9, 7), &[1; 10], 990))));
+    let flow = only_flow(&times.map(|ms| (ms * MS, udp((9, 7), &[1; 10], 990))));
     assert_eq!((flow.datagrams, flow.bytes, flow.span_ns()), (6, 6_000, 1_540 * MS));
     assert_eq!((flow.gaps, flow.longest_gap_ns), (1, 1_500 * MS));
     // Spacings 10, 10, 1500, 10, 10: they change by 0, 1490, 1490, 0.
@@ -53,7 +53,7 @@ fn media(lost: &[u16]) -> Vec<(u64, Vec<u8>)> {
 
 #[test]
 fn rtp_has_losses_across_a_wrap_around_and_jitter() {
-    let flow = one(&media(&[7, 8, 200, 450]));
+    let flow = only_flow(&media(&[7, 8, 200, 450]));
     let streams = flow.rtp();
     let [stream] = streams[..] else { panic!("{streams:?}") };
     assert_eq!((stream.source, stream.payload_type), (0x1234_5678, 96));
@@ -69,7 +69,7 @@ fn overtaken_packets_of_rtp_are_not_lost() {
     let mut packets = media(&[]);
     let (early, late) = (packets[100].1.clone(), packets[101].1.clone());
     (packets[100].1, packets[101].1) = (late, early);
-    let flow = one(&packets);
+    let flow = only_flow(&packets);
     let stream = flow.rtp()[0];
     assert_eq!((stream.lost(), stream.reordered, stream.restarts), (0, 1, 0));
 }
@@ -81,7 +81,7 @@ fn media_behind_stun_on_one_port_is_rtp_and_other_sources_are_not_listed() {
     packets.extend(media(&[]));
     packets.push((20_000 * MS, udp(MEDIA, &rtp(97, 9, 9, 9), 160)));
     packets.sort_by_key(|(time_ns, _)| *time_ns);
-    let flow = one(&packets);
+    let flow = only_flow(&packets);
     let sources: Vec<u32> = flow.rtp().iter().map(|stream| stream.source).collect();
     assert_eq!((flow.datagrams, sources), (506, vec![0x1234_5678]));
 }
@@ -93,12 +93,12 @@ fn what_only_begins_like_rtp_is_none() {
     let packets = (0..200).map(|at| {
         (at * MS, udp((9, 7), &rtp(96, random(at) as u16, random(at + 500), random(at + 900)), 50))
     });
-    assert!(one(&packets.collect::<Vec<_>>()).rtp().is_empty());
+    assert!(only_flow(&packets.collect::<Vec<_>>()).rtp().is_empty());
     // RTCP alone (RFC 5761).
     let reports = (0..20).map(|at| (at * MS, udp((9, 7), &rtp(200, at as u16, 0, 7), 50)));
-    assert!(one(&reports.collect::<Vec<_>>()).rtp().is_empty());
+    assert!(only_flow(&reports.collect::<Vec<_>>()).rtp().is_empty());
     // One packet is no sequence.
-    assert!(one(&media(&[])[..3]).rtp().is_empty());
+    assert!(only_flow(&media(&[])[..3]).rtp().is_empty());
 }
 
 /// A handshake of 30 ms seen at the client, whose spin bit changes each 30 ms.
@@ -136,12 +136,12 @@ fn versions_have_names() {
     for (version, name) in
         [(0x6b33_43cf, "2"), (0xff00_001d, "draft-29"), (0xface_b002, "mvfst-02"), (0x5130_3530, "Q050")]
     {
-        let flow = one(&[(0, udp(CLIENT, &quic_long(1, version), 1_200))]);
+        let flow = only_flow(&[(0, udp(CLIENT, &quic_long(1, version), 1_200))]);
         let found = flow.quic().and_then(Quic::version).map(QuicVersion::name);
         assert_eq!(found.as_deref(), Some(name));
     }
     let google = [&[0x0d][..], &[7; 8], b"Q043", &[1, 2, 3]].concat();
-    let found = one(&[(0, udp(CLIENT, &google, 1_300))]).quic().and_then(Quic::version);
+    let found = only_flow(&[(0, udp(CLIENT, &google, 1_300))]).quic().and_then(Quic::version);
     assert_eq!(found.map(QuicVersion::name).as_deref(), Some("Q043"));
 }
 
@@ -163,7 +163,7 @@ fn what_only_has_the_bits_of_a_long_header_is_no_quic() {
     for payload in
         [quic_long(0, 0x1234_5678), quic_long(0, 0), [&[0xc0, 0, 0, 0, 1, 60][..], &[0; 80]].concat()]
     {
-        assert!(one(&[(0, udp(CLIENT, &payload, 1_200))]).quic().is_none());
+        assert!(only_flow(&[(0, udp(CLIENT, &payload, 1_200))]).quic().is_none());
     }
 }
 
@@ -173,8 +173,8 @@ fn without_payload_the_port_of_http_3_and_large_datagrams_are_quic() {
     let (found, _) = flows(10, &[(0, udp(there, &[], 1_350)), (MS, udp(back, &[], 60))]);
     assert!(found.iter().all(|flow| flow.quic().is_some_and(|quic| quic.version().is_none())));
     // Small ones may be anything, and so may what does not look like a short header.
-    assert!(one(&[(0, udp(there, &[], 300))]).quic().is_none());
-    assert!(one(&[(0, udp(there, &[0x17, 0xfe, 0xfd], 1_300))]).quic().is_none());
+    assert!(only_flow(&[(0, udp(there, &[], 300))]).quic().is_none());
+    assert!(only_flow(&[(0, udp(there, &[0x17, 0xfe, 0xfd], 1_300))]).quic().is_none());
 }
 
 #[test]

@@ -125,8 +125,8 @@ fn survey(capture: &[u8]) -> Survey {
 
 fn joined(captures: [&[u8]; 2]) -> Joined {
     let pairing = Pairing::of(&survey(captures[0]), &survey(captures[1]));
-    let [mut one, mut other] = captures.map(|capture| Reader::open(capture).expect("a capture"));
-    join(&mut one, &mut other, pairing)
+    let [mut near, mut far] = captures.map(|capture| Reader::open(capture).expect("a capture"));
+    join(&mut near, &mut far, pairing)
 }
 
 fn shifted(entries: Vec<Entry>, by_ms: i64) -> Vec<Entry> {

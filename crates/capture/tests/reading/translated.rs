@@ -52,8 +52,8 @@ fn both_sides(inside: &[Seen]) -> Vec<Entry> {
 fn groups(entries: &[Entry]) -> Vec<Vec<u16>> {
     let source: Source = Box::new(Cursor::new(pcap(Order { is_big: false }, true, entries)));
     let mut watched = connections(&mut Reader::open(source).expect("a capture"), None).watched;
-    watched.sort_by_key(|one| one.connection.id());
-    let all: Vec<&Connection> = watched.iter().map(|one| &one.connection).collect();
+    watched.sort_by_key(|seen| seen.connection.id());
+    let all: Vec<&Connection> = watched.iter().map(|seen| &seen.connection).collect();
     let ports = |at: usize| {
         let ends = pipefill_capture::tcp::Side::BOTH.map(|side| all[at].endpoint(side).port);
         ends[0].max(ends[1])

@@ -168,7 +168,7 @@ EXAMPLES:
   pipefill serve --allow 10.0.0.0/8 --max-duration 1min --max-rate 1gbit
   (umask 077; head -c 32 /dev/urandom | base64 > key); pipefill serve --key key
 
-Another host then runs pipefill test HOST, or iperf3 -c HOST where there is no key. Without one, whoever reaches the port may test.
+Another host then runs pipefill test HOST, or iperf3 -c HOST where there is no key. Without one, every host that reaches the port may test.
 Nothing that a client sends is run, stored or forwarded. Each test is a line on standard error.";
 
 pub(super) const SHAPE_EXAMPLES: &str = "\

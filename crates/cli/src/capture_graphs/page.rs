@@ -62,9 +62,9 @@ pub(crate) fn of_run(file: &Path, label: &str, pages: usize) -> Result<Segments,
     let which = Which::default();
     let found = find(file, &which, 1)?;
     let mut all = segments(file, &which, &found, pages)?;
-    let mut one = all.swap_remove(0);
-    label.clone_into(&mut one.label);
-    Ok(one)
+    let mut largest = all.swap_remove(0);
+    label.clone_into(&mut largest.label);
+    Ok(largest)
 }
 
 fn drawn(file: &Path, which: &Which) -> Result<Vec<Segments>, Failure> {
@@ -76,17 +76,18 @@ fn drawn(file: &Path, which: &Which) -> Result<Vec<Segments>, Failure> {
 fn segments(file: &Path, which: &Which, found: &[Found], pages: usize) -> Result<Vec<Segments>, Failure> {
     let [of_all, most, least] = CELLS;
     let cells = (of_all / pages.max(1) as u64).clamp(least, most);
-    let wanted: Vec<Wanted> = found.iter().map(|one| in_cells(which, one, cells, pages)).collect();
+    let wanted: Vec<Wanted> =
+        found.iter().map(|connection| in_cells(which, connection, cells, pages)).collect();
     let (graphs, broke) = collect(file, &wanted)?;
     let share = SINGLE / pages.max(1) as u64;
-    let every: Vec<Vec<[u64; 2]>> = graphs.iter().map(|one| choose(one, share)).collect();
-    let singles = wanted.into_iter().zip(&every).map(|(one, ranges)| Wanted {
+    let every: Vec<Vec<[u64; 2]>> = graphs.iter().map(|graph| choose(graph, share)).collect();
+    let singles = wanted.into_iter().zip(&every).map(|(wanted, ranges)| Wanted {
         // The collector needs one, and an empty one is as good as none.
         ranges: if ranges.is_empty() { vec![[0, 0]] } else { ranges.clone() },
         cell_ns: 0,
         common_max: 2 * share.max(1) as usize,
         rare_max: 2,
-        ..one
+        ..wanted
     });
     let (singles, _) = collect(file, &singles.collect::<Vec<_>>())?;
     let all = graphs.iter().zip(&singles).zip(every);

@@ -66,7 +66,7 @@ fn blindfolded(
 ) -> Result<Blindfold, Failure> {
     let seen: Vec<Experiment> = finished
         .iter()
-        .map(|one| result_of(&one.directory, Some(view), terminal))
+        .map(|finished| result_of(&finished.directory, Some(view), terminal))
         .collect::<Result<_, Failure>>()?;
     let pairs = sets.iter().copied().zip(finished).zip(&seen);
     Ok(Blindfold::of(view, pairs.map(|((set, planned), seen)| (set, &planned.result, seen))))
@@ -75,10 +75,10 @@ fn blindfolded(
 /// The same records judged again with one threshold moved at a time.
 fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Perturbation, Failure> {
     let mut perturbation = Perturbation::new(part);
-    for one in finished {
-        let Some(experiment) = ExperimentDirectory::open(&one.directory)? else { continue };
+    for planned in finished {
+        let Some(experiment) = ExperimentDirectory::open(&planned.directory)? else { continue };
         let directories = experiment.run_directories()?;
-        for cell in &one.result.cells {
+        for cell in &planned.result.cells {
             // One run of a cell shows what the others would.
             let first = cell.run_values.first();
             let directory =
@@ -86,7 +86,7 @@ fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Per
             if let Some(directory) = directory
                 && let Some((manifest, rows)) = rows(directory, view)?
             {
-                perturbation.add(&scenario_name(&one.result, cell), &manifest, &rows);
+                perturbation.add(&scenario_name(&planned.result, cell), &manifest, &rows);
             }
         }
     }

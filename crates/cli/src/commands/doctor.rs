@@ -24,7 +24,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
     let removed = registry.sweep()?;
     tell(&removed, terminal);
     given_back.iter().for_each(|line| terminal.say(line));
-    shaped.undone.iter().for_each(|one| terminal.say(&undone(one)));
+    shaped.undone.iter().for_each(|shaping| terminal.say(&undone(shaping)));
     let able = checks.iter().all(|check| check.state != State::Missing);
     let text = if args.json {
         let document = json!({
@@ -58,27 +58,27 @@ impl Shaped {
     /// What there is, once what nobody will undo has been undone.
     fn tidied() -> io::Result<Self> {
         let mut all = Self::default();
-        for one in shaping::found(None)? {
-            let place = match one.switch {
+        for shaping in shaping::found(None)? {
+            let place = match shaping.switch {
                 Some(_) => &mut all.active,
-                None if shaping::undo(&one, None).is_ok() => &mut all.undone,
+                None if shaping::undo(&shaping, None).is_ok() => &mut all.undone,
                 None => &mut all.left,
             };
-            place.push(one);
+            place.push(shaping);
         }
         Ok(all)
     }
 
     fn lines(&self) -> String {
-        let active = self.active.iter().map(|one| {
-            let (name, pid) = (one.name(), one.switch.unwrap_or(0));
-            let left = one.left().map_or(0, |left| left.as_secs());
+        let active = self.active.iter().map(|shaping| {
+            let (name, pid) = (shaping.name(), shaping.switch.unwrap_or(0));
+            let left = shaping.left().map_or(0, |left| left.as_secs());
             format!("shaped   {name}: for {left} s more, then process {pid} undoes it; at once: pipefill shape {name} --undo\n")
         });
-        let left = self.left.iter().map(|one| {
+        let left = self.left.iter().map(|shaping| {
             format!(
                 "LEFT     {}: shaped, and no process will undo it\n{:9}remedy: run pipefill doctor as root\n",
-                one.name(),
+                shaping.name(),
                 ""
             )
         });

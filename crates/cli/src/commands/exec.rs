@@ -72,7 +72,10 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let mut aside = wants_capture.map(|out| Aside::create(out, &Owner::current()?)).transpose()?;
     let path = ProgramPath::build(&cell.spec, seed, names_congestion_control(args))?;
     if !args.quiet {
-        path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
+        path.settings()
+            .iter()
+            .filter(|setting| !setting.met)
+            .for_each(|setting| terminal.say(&unmet(setting)));
     }
     let programs = programs(args, path.server());
     let facts = PathFacts::asked(&cell.spec.path);
@@ -167,8 +170,8 @@ fn watcher(file: &Path, words: &[String], emulated: EmulatedPath) -> Result<Watc
     Watcher::open(WatchRequest { filter, pid: None, netns, every: EVERY, emulated })
 }
 
-fn with_peers([one, other]: [IpAddr; 2]) -> Vec<String> {
-    ["dst", &one.to_string(), "or", "dst", &other.to_string()].map(str::to_owned).to_vec()
+fn with_peers([near, far]: [IpAddr; 2]) -> Vec<String> {
+    ["dst", &near.to_string(), "or", "dst", &far.to_string()].map(str::to_owned).to_vec()
 }
 
 /// The table, the path, and the records.
@@ -305,7 +308,8 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
     let ways = Direction::ALL.iter().zip(&carried.lateness).map(|(direction, late)| {
         let count = |name: &str| {
             let place = format!("path {}", direction.as_str());
-            let found = carried.counters.iter().find(|one| one.place == place && one.name == name);
+            let found =
+                carried.counters.iter().find(|counter| counter.place == place && counter.name == name);
             found.map_or(0, |counter| counter.after)
         };
         let lost = count("dropped_random_loss_packets");

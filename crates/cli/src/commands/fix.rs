@@ -134,14 +134,14 @@ impl Work<'_> {
                 PathBuf::from(label(plan, cell).as_str()).join(format!("round-{}", tried.rounds.len() + 1));
             let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
             let sides = [&before, &after].map(|side| side.result.cells.first());
-            let [Some(one), Some(other)] = sides else {
+            let [Some(cell_before), Some(cell_after)] = sides else {
                 return Err(Failure::broken(format!("{} has no result", place.display())));
             };
-            tried.is_invalid |= [one, other].into_iter().any(|side| side.valid < side.runs);
-            let mut round = Round::of(search.set().to_vec(), advice, one, other);
+            tried.is_invalid |= [cell_before, cell_after].into_iter().any(|side| side.valid < side.runs);
+            let mut round = Round::of(search.set().to_vec(), advice, cell_before, cell_after);
             round.before_directory = place.join(BEFORE).to_string_lossy().into_owned();
             round.after_directory = place.join(AFTER).to_string_lossy().into_owned();
-            search.see(&round, other);
+            search.see(&round, cell_after);
             tried.rounds.push(round);
         }
         Ok(())
@@ -209,8 +209,8 @@ fn is_of(cell: &CellResult, experiment: &ExperimentDirectory) -> bool {
 /// What the path lets through, as the cell's runs have it; `None` where other flows share it, so that no one flow could have it all.
 fn path_goodput(result: &CellResult) -> Option<u64> {
     let flow = &result.headline()?.figures;
-    let mut flows = result.flows.iter().map(|one| &one.figures);
-    let is_shared = flows.any(|one| one.flow != flow.flow && one.direction == flow.direction);
+    let mut flows = result.flows.iter().map(|flow| &flow.figures);
+    let is_shared = flows.any(|known| known.flow != flow.flow && known.direction == flow.direction);
     let goodput = || result.run_values.iter().find_map(|run| diagnosis(run)?.figures.path_goodput_bps);
     if is_shared { None } else { goodput() }
 }

@@ -127,11 +127,11 @@ impl<'a> Hunt<'a> {
             if is_over || self.runs.is_some_and(|runs| number >= runs) || self.stop.is_requested() {
                 return;
             }
-            self.one(self.first.wrapping_add(number));
+            self.examine_seed(self.first.wrapping_add(number));
         }
     }
 
-    fn one(&self, seed: u64) {
+    fn examine_seed(&self, seed: u64) {
         let text = scenario(seed);
         let outcome = fails(&text, self.stop);
         let finding = outcome.as_ref().err().map(|what| self.finding(seed, &text, what));
@@ -265,7 +265,7 @@ mod tests {
         assert!(fails("name = 1", &stop).is_err());
         let good =
             "name = \"t\"\n[path]\nrate = \"1mbit\"\n[[flow]]\nduration = \"50ms\"\n[run]\nrepeat = 1\n";
-        assert_eq!(fails(good, &stop).map(|examined| examined.map(|one| one.runs)), Ok(Some(1)));
+        assert_eq!(fails(good, &stop).map(|examined| examined.map(|examined| examined.runs)), Ok(Some(1)));
         assert_eq!(kind("stream 1: 20 in flight"), kind("stream 12: 3 in flight"));
     }
 

@@ -35,7 +35,7 @@ pub(super) fn man(args: &ManArgs, terminal: &Terminal) -> Result<Outcome, Failur
 
 /// `command` and all commands below it.
 fn family(command: &Command) -> Vec<&Command> {
-    let below = command.get_subcommands().filter(|one| !one.is_hide_set()).flat_map(family);
+    let below = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()).flat_map(family);
     std::iter::once(command).chain(below).collect()
 }
 

@@ -90,7 +90,7 @@ fn explained(error: ShardsError, parts: &[ExperimentDirectory]) -> Failure {
     let help = match (error, parts) {
         (ShardsError::Store(error), _) => return error.into(),
         (ShardsError::Missing { shards }, [first, ..]) => {
-            let commands: Vec<String> = shards.iter().map(|&one| shard_command(first, one)).collect();
+            let commands: Vec<String> = shards.iter().map(|&shard| shard_command(first, shard)).collect();
             format!("make it, and give its directory too:\n  {}", commands.join("\n  "))
         }
         (ShardsError::Unfinished { directory, .. }, _) => {

@@ -17,7 +17,7 @@ use pipefill_runs::Failure;
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = match &args.files[..] {
         [file] => judge_capture(&read_capture(file, None)?),
-        [one, other] if args.graphs.is_none() && args.page.is_none() => joined::joined(one, other)?,
+        [first, second] if args.graphs.is_none() && args.page.is_none() => joined::joined(first, second)?,
         [_, _] => {
             let [option, to] =
                 if args.graphs.is_some() { ["--graphs", "DIR"] } else { ["--page", "FILE.html"] };

@@ -27,10 +27,11 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let selection = args.selection.with_capture(args.capture);
     let asked = PlannedScenario { records: records(args)?, ..PlannedScenario::file(&args.file, &selection)? };
     let wanted = Wanted { asked, options: args.options.clone(), shard: args.shard };
-    let finished = carry_out(vec![wanted], terminal, true, &|one| show(one, &args.options, terminal))?;
+    let finished =
+        carry_out(vec![wanted], terminal, true, &|finished| show(finished, &args.options, terminal))?;
     if args.options.json {
-        for one in &finished {
-            terminal.print_data(&json::render(&one.result).map_err(Failure::json)?)?;
+        for experiment in &finished {
+            terminal.print_data(&json::render(&experiment.result).map_err(Failure::json)?)?;
         }
     }
     Ok(worst(&finished))
@@ -68,7 +69,8 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
             Ok(Wanted { asked: PlannedScenario::study(study, &selection)?, options, shard: None })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    let finished = carry_out(experiments, terminal, true, &|one| show(one, &args.options, terminal))?;
+    let finished =
+        carry_out(experiments, terminal, true, &|finished| show(finished, &args.options, terminal))?;
     if args.options.json {
         terminal.print_data(&studies_json(name, &finished)?)?;
     }
@@ -84,8 +86,8 @@ pub(super) fn tidy(registry: &Registry, terminal: &Terminal) -> Result<(), Failu
 
 /// Says what a sweep has removed.
 pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
-    for one in removed {
-        terminal.say(&one.line());
+    for entry in removed {
+        terminal.say(&entry.line());
     }
 }
 
@@ -119,7 +121,7 @@ pub(super) fn carry_out(
     each: &dyn Fn(&Finished) -> Result<(), Failure>,
 ) -> Result<Vec<Finished>, Failure> {
     // All experiments of a command are asked for with the same options.
-    let options = experiments.first().map(|one| &one.options);
+    let options = experiments.first().map(|wanted| &wanted.options);
     let on = options.map_or(BackendName::Lab, |options| options.on);
     let registry = Registry::locate()?.optional(on == BackendName::Sim);
     // The process has one thread until here, and has to: see `acquire`.
@@ -127,7 +129,7 @@ pub(super) fn carry_out(
         Some(options) => between_hosts(options)?,
         None => backend(on)?,
     };
-    let prepared = experiments.into_iter().map(|one| one.prepared(&*backend));
+    let prepared = experiments.into_iter().map(|wanted| wanted.prepared(&*backend));
     let experiments = prepared.collect::<Result<Vec<_>, _>>()?;
     let stop = stop_on_signals()?;
     tidy(&registry, terminal)?;
@@ -225,9 +227,9 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
 /// One study as `run` has it; for `all` a list.
 fn studies_json(name: &str, finished: &[Finished]) -> Result<String, Failure> {
     match finished {
-        [one] if name != studies::ALL => json::render(&one.result).map_err(Failure::json),
+        [experiment] if name != studies::ALL => json::render(&experiment.result).map_err(Failure::json),
         _ => {
-            let results: Vec<_> = finished.iter().map(|one| &one.result).collect();
+            let results: Vec<_> = finished.iter().map(|experiment| &experiment.result).collect();
             let document = json!({"schema": 1, "experiments": results});
             Ok(serde_json::to_string_pretty(&document).map_err(Failure::json)? + "\n")
         }
@@ -236,6 +238,6 @@ fn studies_json(name: &str, finished: &[Finished]) -> Result<String, Failure> {
 
 /// The exit code of several experiments is the worst one's.
 pub(super) fn worst(finished: &[Finished]) -> Outcome {
-    let outcomes = finished.iter().map(|one| Outcome::of(&one.result));
+    let outcomes = finished.iter().map(|experiment| Outcome::of(&experiment.result));
     outcomes.max().unwrap_or(Outcome::Done)
 }

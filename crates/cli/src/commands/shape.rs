@@ -230,7 +230,7 @@ fn peers(text: &str) -> Result<Vec<Peer>, Failure> {
     let mut addresses: Vec<IpAddr> = found.map(|found| found.ip()).collect();
     addresses.sort();
     addresses.dedup();
-    Ok(addresses.into_iter().map(|address| Peer::one(address, port)).collect())
+    Ok(addresses.into_iter().map(|address| Peer::host(address, port)).collect())
 }
 
 fn wait(shaped: &Shaped, stop: &Stop) -> EndedBy {
@@ -326,9 +326,9 @@ fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<O
         _ => left(&error),
     };
     let found = shaping::found(netns).map_err(not_permitted)?;
-    let of_it = |one: &&Found| one.interface.as_deref() == Some(&args.interface);
+    let of_it = |found: &&Found| found.interface.as_deref() == Some(&args.interface);
     let undone: Vec<&Found> = found.iter().filter(of_it).collect();
-    undone.iter().try_for_each(|one| shaping::undo(one, netns)).map_err(not_permitted)?;
+    undone.iter().try_for_each(|shaping| shaping::undo(shaping, netns)).map_err(not_permitted)?;
     if args.json {
         let document = serde_json::json!({"schema": 1, "undone": undone});
         let text = serde_json::to_string_pretty(&document).map_err(Failure::json)?;
@@ -380,9 +380,9 @@ mod tests {
         let of = |text: &str| peers(text).unwrap();
         let net = Peer { address: [10, 0, 0, 0].into(), prefix_length: 8, port: None };
         assert_eq!(of("10.1.2.3/8"), [net]);
-        assert_eq!(of("10.1.2.3"), [Peer::one([10, 1, 2, 3].into(), None)]);
-        assert_eq!(of("10.1.2.3:5201"), [Peer::one([10, 1, 2, 3].into(), Some(5201))]);
-        assert_eq!(of("[fd77::2]:5201"), [Peer::one("fd77::2".parse().unwrap(), Some(5201))]);
+        assert_eq!(of("10.1.2.3"), [Peer::host([10, 1, 2, 3].into(), None)]);
+        assert_eq!(of("10.1.2.3:5201"), [Peer::host([10, 1, 2, 3].into(), Some(5201))]);
+        assert_eq!(of("[fd77::2]:5201"), [Peer::host("fd77::2".parse().unwrap(), Some(5201))]);
         assert!(peers("").is_err() && peers("10.1.2.3:x").is_err());
     }
 }

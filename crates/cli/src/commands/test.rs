@@ -51,7 +51,7 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
         if count > 1 && !args.json {
             output.print(&lines::number(number, count))?;
         }
-        tests.push(one(args, &asked, &stop, &output)?);
+        tests.push(run_test(args, &asked, &stop, &output)?);
     }
     let told = args.out.as_deref().map(|out| keep(&mut tests, out, terminal)).transpose()?;
     let changes = match (before, args.compare.as_deref(), args.out.as_deref()) {
@@ -74,7 +74,12 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
 }
 
 /// One test, with its lines while it runs and its verdict at the end.
-fn one(args: &TestArgs, asked: &TestRequest, stop: &Stop, output: &Output<'_>) -> Result<Tested, Failure> {
+fn run_test(
+    args: &TestArgs,
+    asked: &TestRequest,
+    stop: &Stop,
+    output: &Output<'_>,
+) -> Result<Tested, Failure> {
     let tested = make_test(asked, stop, &mut |measured, interval| match interval {
         _ if args.json => Ok(()),
         None => output.print(&lines::heading(measured)),
@@ -146,11 +151,11 @@ fn goodput(test: &Tested) -> f64 {
 
 fn asked(args: &TestArgs) -> Result<TestRequest, Failure> {
     let (host, port) = address(&args.host)?;
-    if let (Some(one), Some(other)) = (port, args.port)
-        && one != other
+    if let (Some(in_address), Some(in_option)) = (port, args.port)
+        && in_address != in_option
     {
         return Err(Failure::usage(
-            format!("the port is {one} in {}, and {other} behind -p", args.host),
+            format!("the port is {in_address} in {}, and {in_option} behind -p", args.host),
             "write it once",
         ));
     }

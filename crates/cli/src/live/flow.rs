@@ -102,7 +102,7 @@ impl FlowHistory {
     pub(crate) fn retransmits(&self) -> Option<u64> {
         let mut sampled = self.sampled().peekable();
         sampled.peek()?;
-        Some(sampled.map(|one| one.retransmits).sum())
+        Some(sampled.map(|stream| stream.retransmits).sum())
     }
 
     /// Requests that were given up.
@@ -132,9 +132,9 @@ impl FlowHistory {
         });
         let sampled = || self.streams.values().filter_map(|stream| stream.tcp);
         let column = &mut self.columns[at];
-        column.in_flight_bytes = sampled().map(|one| one.in_flight_bytes).sum();
-        column.cwnd_bytes = sampled().map(|one| one.cwnd_bytes).sum();
-        column.rwnd_bytes = sampled().map(|one| one.rwnd_bytes).sum();
+        column.in_flight_bytes = sampled().map(|stream| stream.in_flight_bytes).sum();
+        column.cwnd_bytes = sampled().map(|stream| stream.cwnd_bytes).sum();
+        column.rwnd_bytes = sampled().map(|stream| stream.rwnd_bytes).sum();
         column.rtt_us = column.rtt_us.max(row.info.srtt_us.map(u64::from));
         column.state = column.state.max(row.info.ca_state);
     }

@@ -143,7 +143,7 @@ fn draw_row(frame: &mut Frame<'_>, area: Rect, row: Row, paint: &Paint) {
         }
         Drawn::Band(letters) => {
             let letters = thinned(&letters, width, |of| of.iter().rev().flatten().next().copied());
-            let span = |one: Option<(char, Color)>| match one {
+            let span = |column: Option<(char, Color)>| match column {
                 Some((letter, colour)) => Span::styled(letter.to_string(), paint.of(colour)),
                 None => Span::styled(NOTHING, paint.faint()),
             };
@@ -157,10 +157,10 @@ fn draw_row(frame: &mut Frame<'_>, area: Rect, row: Row, paint: &Paint) {
 fn thinned<T: Copy>(
     points: &[Option<T>],
     width: usize,
-    one: impl Fn(&[Option<T>]) -> Option<T>,
+    summary: impl Fn(&[Option<T>]) -> Option<T>,
 ) -> Vec<Option<T>> {
     let edge = |column: usize| column * points.len() / width.max(1);
-    (0..width).map(|column| one(&points[edge(column)..edge(column + 1).max(edge(column) + 1)])).collect()
+    (0..width).map(|column| summary(&points[edge(column)..edge(column + 1).max(edge(column) + 1)])).collect()
 }
 
 /// The latest first, as many as fit.

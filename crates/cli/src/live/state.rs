@@ -96,7 +96,7 @@ impl LiveState {
 
     /// `run` has ended; `note` says why it is not valid.
     pub(crate) fn end(&mut self, run: &Run, took: Duration, note: &str) {
-        let snapshot = self.running.shift_remove(run.directory.as_str()).and_then(|one| one.snapshot);
+        let snapshot = self.running.shift_remove(run.directory.as_str()).and_then(|current| current.snapshot);
         let mean = |direction| snapshot.as_ref().and_then(|snapshot| snapshot.history.mean_bps(direction));
         let mean_bps = Direction::ALL.map(mean);
         if self.ended.len() == LISTED {
@@ -108,7 +108,7 @@ impl LiveState {
 
     /// The run that is shown, and the number of other current runs.
     pub(crate) fn current(&self) -> Option<(&CurrentRun, usize)> {
-        self.running.first().map(|(_, one)| (one, self.running.len() - 1))
+        self.running.first().map(|(_, current)| (current, self.running.len() - 1))
     }
 
     fn entry(&mut self, run: &Run) -> &mut CurrentRun {

@@ -28,6 +28,6 @@ fn sbatch_is_asked_for_the_shards_that_are_lacking() {
     ];
     let words = arguments(&described(&more).unwrap(), &[1, 3, 4]);
     for word in ["--array=1,3-4%3", "--cpus-per-task=2", "--partition=long"] {
-        assert!(words.iter().any(|one| one == word), "{word}: {words:?}");
+        assert!(words.iter().any(|known| known == word), "{word}: {words:?}");
     }
 }

@@ -62,13 +62,16 @@ impl Screen {
         }
     }
 
-    fn paint(&self, one: &ConnectionFinding) -> Style {
-        style(one.verdict.limited_by.unwrap_or(LimitedBy::Unknown), self.has_colour)
+    fn paint(&self, connection: &ConnectionFinding) -> Style {
+        style(connection.verdict.limited_by.unwrap_or(LimitedBy::Unknown), self.has_colour)
     }
 
     fn opened(&self) -> Option<&ConnectionFinding> {
-        let Mode::One(local, remote) = &self.mode else { return None };
-        self.found.connections.iter().find(|one| one.local == *local && one.remote == *remote)
+        let Mode::Connection(local, remote) = &self.mode else { return None };
+        self.found
+            .connections
+            .iter()
+            .find(|connection| connection.local == *local && connection.remote == *remote)
     }
 }
 
@@ -84,7 +87,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     frame.render_widget(Line::styled(heading(screen), bold), head);
     match &screen.mode {
-        Mode::One(..) => draw_one(frame, body, screen),
+        Mode::Connection(..) => draw_connection(frame, body, screen),
         _ => draw_table(frame, body, screen),
     }
     frame.render_widget(Line::raw(notes(&screen.found)), note);
@@ -103,7 +106,7 @@ fn heading(screen: &Screen) -> String {
 fn footer(screen: &Screen) -> String {
     match &screen.mode {
         Mode::Table => "Enter open  s sort  / filter  p pause  ? help  q quit".to_owned(),
-        Mode::One(..) => "Esc back  p pause  q back".to_owned(),
+        Mode::Connection(..) => "Esc back  p pause  q back".to_owned(),
         Mode::Filter(text, None) => format!("filter: {text}_"),
         Mode::Filter(text, Some(wrong)) => format!("filter: {text}_   {wrong}"),
         Mode::Help => "Esc back".to_owned(),
@@ -111,7 +114,7 @@ fn footer(screen: &Screen) -> String {
 }
 
 fn draw_table(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
-    let rows = screen.found.connections.iter().map(|one| row(one, screen));
+    let rows = screen.found.connections.iter().map(|connection| row(connection, screen));
     let curve = if area.width < WITH_CURVE { 0 } else { CURVE as u16 };
     let widths = [
         Constraint::Min(PEER),
@@ -133,19 +136,19 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-fn row<'a>(one: &ConnectionFinding, screen: &Screen) -> Row<'a> {
-    let way = match one.direction {
+fn row<'a>(connection: &ConnectionFinding, screen: &Screen) -> Row<'a> {
+    let way = match connection.direction {
         Some(Direction::Forward) => "out",
         Some(Direction::Reverse) => "in",
         None => "",
     };
-    let curve = screen.curves.get(&(one.local.clone(), one.remote.clone()));
-    let now = curve.and_then(|curve| curve.last().copied()).or(one.rate_bps);
-    let process = one.process.as_deref().unwrap_or(MISSING);
+    let curve = screen.curves.get(&(connection.local.clone(), connection.remote.clone()));
+    let now = curve.and_then(|curve| curve.last().copied()).or(connection.rate_bps);
+    let process = connection.process.as_deref().unwrap_or(MISSING);
     // A UDP socket may have no peer, and has no rate: its own address and its drops stand there.
-    let (ends, amount) = match &one.udp_socket {
-        Some(report) => (format!("udp {}", one.local), format!("{} drops", report.socket_drops)),
-        None => (one.remote.clone(), told(Kind::Rate, now, 1)),
+    let (ends, amount) = match &connection.udp_socket {
+        Some(report) => (format!("udp {}", connection.local), format!("{} drops", report.socket_drops)),
+        None => (connection.remote.clone(), told(Kind::Rate, now, 1)),
     };
     Row::new([
         Cell::from(visible(&ends, false).into_owned()),
@@ -153,12 +156,12 @@ fn row<'a>(one: &ConnectionFinding, screen: &Screen) -> Row<'a> {
         Cell::from(visible(process, false).into_owned()),
         Cell::from(format!("{amount:>11}")),
         Cell::from(curve.map(|curve| blocks(curve)).unwrap_or_default()),
-        Cell::from(format!("{:>7}", told(Kind::Time, one.rtt_us, 1_000))),
+        Cell::from(format!("{:>7}", told(Kind::Time, connection.rtt_us, 1_000))),
         Cell::from(format!(
             "{:>5}",
-            one.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())
+            connection.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())
         )),
-        Cell::from(Span::styled(limit(one), screen.paint(one))),
+        Cell::from(Span::styled(limit(connection), screen.paint(connection))),
     ])
 }
 
@@ -173,21 +176,23 @@ fn blocks(values: &[u64]) -> String {
     values.iter().map(block).collect()
 }
 
-fn draw_one(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
-    let Some(one) = screen.opened() else {
+fn draw_connection(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+    let Some(connection) = screen.opened() else {
         frame.render_widget(Paragraph::new("This connection has closed."), area);
         return;
     };
-    let process = match (&one.process, one.pid) {
+    let process = match (&connection.process, connection.pid) {
         (Some(name), Some(pid)) => format!("  {name} ({pid})"),
         _ => String::new(),
     };
-    let title = visible(&format!(" {} to {}{process} ", one.local, one.remote), false).into_owned();
+    let title =
+        visible(&format!(" {} to {}{process} ", connection.local, connection.remote), false).into_owned();
     let block = Block::bordered().title(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let held = held_when(one, usize::from(inner.width.saturating_sub(NAME + VALUE + 2)), screen.has_colour);
-    let shares = one.verdict.time.as_ref().map_or(0, Vec::len) as u16;
+    let held =
+        held_when(connection, usize::from(inner.width.saturating_sub(NAME + VALUE + 2)), screen.has_colour);
+    let shares = connection.verdict.time.as_ref().map_or(0, Vec::len) as u16;
     let [curves, band, limits, words] = Layout::vertical([
         Constraint::Length(7),
         Constraint::Length(held.len() as u16),
@@ -195,16 +200,16 @@ fn draw_one(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
         Constraint::Min(0),
     ])
     .areas(inner);
-    draw_curves(frame, curves, screen, one);
+    draw_curves(frame, curves, screen, connection);
     frame.render_widget(Paragraph::new(held), band);
-    draw_shares(frame, limits, screen, one);
-    frame.render_widget(Paragraph::new(in_words(one)).wrap(Wrap { trim: false }), words);
+    draw_shares(frame, limits, screen, connection);
+    frame.render_widget(Paragraph::new(in_words(connection)).wrap(Wrap { trim: false }), words);
 }
 
 /// A line for each: its name, its value now, and its curve; windows and what is in flight have one scale.
-fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &ConnectionFinding) {
+fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, connection: &ConnectionFinding) {
     let samples = &screen.samples;
-    let sends = one.direction != Some(Direction::Reverse);
+    let sends = connection.direction != Some(Direction::Reverse);
     let of =
         |field: fn(&TcpSample) -> Option<u64>| -> Vec<Option<u64>> { samples.iter().map(field).collect() };
     let rates: Vec<Option<u64>> = rates(samples).into_iter().map(Some).collect();
@@ -258,9 +263,9 @@ fn rates(samples: &[TcpSample]) -> Vec<u64> {
 }
 
 /// Who held the connection when, a letter a column, the marks of events below it, and the events in words.
-fn held_when<'a>(one: &ConnectionFinding, columns: usize, has_colour: bool) -> Vec<Line<'a>> {
-    let Some(axis) = BandAxis::of(one.timeline.iter(), columns) else { return Vec::new() };
-    let holders = axis.holders(&one.timeline.iter().collect::<Vec<_>>());
+fn held_when<'a>(connection: &ConnectionFinding, columns: usize, has_colour: bool) -> Vec<Line<'a>> {
+    let Some(axis) = BandAxis::of(connection.timeline.iter(), columns) else { return Vec::new() };
+    let holders = axis.holders(&connection.timeline.iter().collect::<Vec<_>>());
     let letter = |holder: &Option<cause::Cause>| match *holder {
         Some(holder) => Span::styled(cause::letter(holder).to_string(), style(holder.0, has_colour)),
         None => Span::raw("·"),
@@ -269,17 +274,17 @@ fn held_when<'a>(one: &ConnectionFinding, columns: usize, has_colour: bool) -> V
     let span = told(Kind::Time, Some(axis.to_us.saturating_sub(axis.from_us)), 1_000);
     let band = [Span::raw(name(&format!("held by, {span}")))].into_iter().chain(holders.iter().map(letter));
     let mut lines = vec![Line::from_iter(band)];
-    let marks = axis.marks(&one.times.events);
+    let marks = axis.marks(&connection.times.events);
     lines.extend((!marks.is_empty()).then(|| Line::raw(format!("{}{marks}", name("events")))));
-    lines.extend(one.times.events.iter().take(EVENTS).map(|event| {
+    lines.extend(connection.times.events.iter().take(EVENTS).map(|event| {
         Line::raw(format!("  {}  {}", event_mark(event.kind), event_sentence(event, axis.from_us)))
     }));
     lines
 }
 
 /// A line for each holder of the time, the longest first, with the letter that it has in the band.
-fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &ConnectionFinding) {
-    let time = one.verdict.time.iter().flatten();
+fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, connection: &ConnectionFinding) {
+    let time = connection.verdict.time.iter().flatten();
     for (line, held) in (area.y..area.bottom()).zip(time) {
         let width = f64::from(area.width.saturating_sub(WORDS + VALUE)) * held.share;
         let cause = held.cause.map_or_else(String::new, |cause| format!(" {}", cause.as_str()));
@@ -302,10 +307,10 @@ fn style(limit: LimitedBy, has_colour: bool) -> Style {
     if has_colour { Style::new().fg(colour) } else { Style::new() }
 }
 
-fn in_words(one: &ConnectionFinding) -> String {
-    let mut text = one.verdict.sentence.clone().unwrap_or_default();
-    text.extend(exact(one).map(|exact| format!("\n\n{exact}")));
-    for advice in one.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+fn in_words(connection: &ConnectionFinding) -> String {
+    let mut text = connection.verdict.sentence.clone().unwrap_or_default();
+    text.extend(exact(connection).map(|exact| format!("\n\n{exact}")));
+    for advice in connection.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         text.push_str(&format!("\n\n{}: {}", advice.change, advice.why));
         for command in &advice.commands {
             text.push_str(&format!("\n  {command}"));

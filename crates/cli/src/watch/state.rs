@@ -37,10 +37,11 @@ impl Sort {
 
     pub(super) fn apply(self, connections: &mut [ConnectionFinding]) {
         match self {
-            Self::Rate => connections.sort_by_key(|one| Reverse(one.rate_bps)),
-            Self::RoundTrip => connections.sort_by_key(|one| Reverse(one.rtt_us)),
-            Self::Retransmits => connections.sort_by_key(|one| Reverse(one.retransmits)),
-            Self::Limit => connections.sort_by_key(|one| (one.verdict.limited_by, Reverse(one.rate_bps))),
+            Self::Rate => connections.sort_by_key(|connection| Reverse(connection.rate_bps)),
+            Self::RoundTrip => connections.sort_by_key(|connection| Reverse(connection.rtt_us)),
+            Self::Retransmits => connections.sort_by_key(|connection| Reverse(connection.retransmits)),
+            Self::Limit => connections
+                .sort_by_key(|connection| (connection.verdict.limited_by, Reverse(connection.rate_bps))),
         }
     }
 }
@@ -51,7 +52,7 @@ pub(super) enum Mode {
     /// The table.
     Table,
     /// One connection, by its ends.
-    One(String, String),
+    Connection(String, String),
     /// A new filter that is being typed, and what is wrong with it.
     Filter(String, Option<String>),
     /// The help.

@@ -63,7 +63,7 @@ impl Screen {
             (Mode::Table, KeyCode::Esc) if self.filter.is_empty() => return false,
             (Mode::Table, KeyCode::Enter) => self.open(),
             (
-                Mode::One(..) | Mode::Help,
+                Mode::Connection(..) | Mode::Help,
                 KeyCode::Char('q') | KeyCode::Esc | KeyCode::Enter | KeyCode::Backspace,
             ) => {
                 self.mode = Mode::Table;
@@ -110,8 +110,8 @@ impl Screen {
     }
 
     fn open(&mut self) {
-        if let Some(one) = self.found.connections.get(self.selected) {
-            self.mode = Mode::One(one.local.clone(), one.remote.clone());
+        if let Some(connection) = self.found.connections.get(self.selected) {
+            self.mode = Mode::Connection(connection.local.clone(), connection.remote.clone());
         }
     }
 
@@ -129,7 +129,7 @@ impl Screen {
 
     /// The samples of the connection that is open.
     fn refresh_one(&mut self, watcher: &Watcher) {
-        if let (Mode::One(local, remote), false) = (&self.mode, self.is_paused) {
+        if let (Mode::Connection(local, remote), false) = (&self.mode, self.is_paused) {
             self.samples = watcher.samples(local, remote);
         }
     }

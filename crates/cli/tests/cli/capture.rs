@@ -24,7 +24,7 @@ fn a_run_with_capture_keeps_both_files_in_its_record() {
     let manifest: Value = serde_json::from_slice(&fs::read(run.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["run"]["cell"]["spec"]["run"]["capture"], true);
     let artifacts = manifest["artifacts"].as_array().unwrap();
-    let listed: Vec<_> = artifacts.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let listed: Vec<_> = artifacts.iter().map(|artifact| artifact["name"].as_str().unwrap()).collect();
     assert_eq!(listed, ["sender.pcapng", "receiver.pcapng"]);
     for name in listed {
         let bytes = fs::read(run.join("artifacts").join(name)).unwrap();

@@ -34,7 +34,7 @@ fn marks(layers: &Value, shows: &str) -> Vec<(u64, u64)> {
     let all = layers.as_array().unwrap();
     let Some(layer) = all.iter().find(|layer| layer["shows"] == shows) else { return Vec::new() };
     let numbers = |name: &str| -> Vec<u64> {
-        layer[name].as_array().unwrap().iter().map(|one| one.as_u64().unwrap()).collect()
+        layer[name].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
     };
     let counts = numbers("counts");
     let mut at = 0;
@@ -50,7 +50,7 @@ fn count(layers: &Value, shows: &str) -> u64 {
 }
 
 fn sum(numbers: &Value) -> u64 {
-    numbers.as_array().unwrap().iter().map(|one| one.as_u64().unwrap()).sum()
+    numbers.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).sum()
 }
 
 fn made(folder: &Folder, words: &[&str]) -> String {
@@ -178,7 +178,7 @@ fn a_captured_study_has_the_graphs_of_its_cells() {
     let page = fs::read_to_string(folder.path("o/report.html")).unwrap();
     let all = segments(&page);
     assert_eq!(all.len(), 2);
-    assert!(all.iter().all(|one| count(&one["levels"][0]["layers"], "window") > 0));
+    assert!(all.iter().all(|graphs| count(&graphs["levels"][0]["layers"], "window") > 0));
     let titles: Vec<&str> =
         page.matches("Time-sequence: ").chain(page.matches("Outstanding and window: ")).collect();
     assert!(titles.len() >= 4, "still pictures of both graphs for both cells");

@@ -181,9 +181,9 @@ fn only_leaves_the_cells_that_are_named() {
     };
     let all = plan(&[]);
     assert_eq!(all.as_array().unwrap().len(), 4);
-    let one = plan(&["--only", "path.rtt=10ms,path.loss=packets 3,7,9-12"]);
-    assert_eq!(one.as_array().unwrap().len(), 1);
-    assert_eq!((&one[0]["id"], &one[0]["index"]), (&all[3]["id"], &Value::from(3)));
+    let single = plan(&["--only", "path.rtt=10ms,path.loss=packets 3,7,9-12"]);
+    assert_eq!(single.as_array().unwrap().len(), 1);
+    assert_eq!((&single[0]["id"], &single[0]["index"]), (&all[3]["id"], &Value::from(3)));
     folder
         .pipefill(&["plan", "s.toml", "--only", "path.rtt=9ms"])
         .assert()

@@ -78,8 +78,9 @@ pub(crate) fn cell(run: &Path) -> Value {
 pub(crate) fn planted(cell: &Value) -> Vec<String> {
     let words = |metric: &str| {
         let expected = cell["spec"]["expect"].as_array().unwrap().iter();
-        let word =
-            expected.filter(|one| one["metric"] == metric).find_map(|one| one["bound"]["word"].as_str());
+        let word = expected
+            .filter(|expectation| expectation["metric"] == metric)
+            .find_map(|expectation| expectation["bound"]["word"].as_str());
         let word = word.unwrap_or_else(|| panic!("no {metric} in {cell}"));
         word.split('|').map(str::to_owned).collect::<Vec<_>>()
     };

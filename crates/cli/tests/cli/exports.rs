@@ -86,7 +86,7 @@ fn samples_are_the_rows_of_the_records() {
         .map(|row| serde_json::to_value(row.unwrap()).unwrap())
         .collect();
     let told: Vec<&Value> =
-        samples.iter().filter(|one| one["table"] == "tcp").map(|one| &one["row"]).collect();
+        samples.iter().filter(|sample| sample["table"] == "tcp").map(|sample| &sample["row"]).collect();
     assert!(!rows.is_empty() && rows.iter().eq(told));
 }
 
@@ -218,7 +218,7 @@ fn intervals_add_up_to_the_sums() {
         let end = &document["end"];
         let total = |of: &str, name: &str| -> u64 {
             let intervals = document["intervals"].as_array().unwrap();
-            intervals.iter().map(|one| one[of][name].as_u64().unwrap_or(0)).sum()
+            intervals.iter().map(|interval| interval[of][name].as_u64().unwrap_or(0)).sum()
         };
         let is_reverse = number % 2 == 1;
         let side = &end[if is_reverse { "sum_received" } else { "sum_sent" }];
@@ -338,7 +338,11 @@ fn its_figures_are_those_of_the_record() {
     let manifest = json(&fs::read(folder.path("o/runs/0000-r1/manifest.json")).unwrap());
     let streams = manifest["streams"].as_array().unwrap();
     let total = |flow: u32, name: &str| -> u64 {
-        streams.iter().filter(|one| one["flow"] == flow).map(|one| one[name].as_u64().unwrap()).sum()
+        streams
+            .iter()
+            .filter(|stream| stream["flow"] == flow)
+            .map(|stream| stream[name].as_u64().unwrap())
+            .sum()
     };
     for index in 0..3 {
         let end = &flow(index)["end"];
@@ -355,14 +359,18 @@ fn its_figures_are_those_of_the_record() {
         (tcp["intervals"].as_array().unwrap().len(), tcp["start"]["test_start"]["num_streams"].as_u64()),
         (3, Some(2))
     );
-    let sum: u64 =
-        tcp["intervals"].as_array().unwrap().iter().map(|one| one["sum"]["bytes"].as_u64().unwrap()).sum();
+    let sum: u64 = tcp["intervals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|interval| interval["sum"]["bytes"].as_u64().unwrap())
+        .sum();
     assert_eq!(sum, total(0, "sent_bytes"));
     let again: u64 = tcp["end"]["streams"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["sender"]["retransmits"].as_u64().unwrap())
+        .map(|stream| stream["sender"]["retransmits"].as_u64().unwrap())
         .sum();
     assert_eq!(tcp["end"]["sum_sent"]["retransmits"], again);
     assert_eq!(
@@ -419,8 +427,8 @@ fn flent_gets_each_flow_as_its_own_test_would_have_written_it() {
             .zip(rates)
             .map(|(time, rate)| rate * 1e6 * (time - std::mem::replace(&mut before, time)))
             .sum();
-        let streams = manifest["streams"].as_array().unwrap().iter().filter(|one| one["flow"] == flow);
-        let received: u64 = streams.map(|one| one["received_bytes"].as_u64().unwrap()).sum();
+        let streams = manifest["streams"].as_array().unwrap().iter().filter(|stream| stream["flow"] == flow);
+        let received: u64 = streams.map(|stream| stream["received_bytes"].as_u64().unwrap()).sum();
         // What comes when the sender has ended, a queue of it, is in no step.
         let share = bits / 8.0 / received as f64;
         assert!((0.85..=1.001).contains(&share), "{series}: {bits} bits of {received} bytes");
@@ -440,14 +448,14 @@ fn where_the_time_went_has_a_row_for_each_holder_of_each_flow() {
     for cell in json(report("json").as_bytes())["cells"].as_array().unwrap() {
         for flow in cell["flows"].as_array().unwrap() {
             let held = flow["time"].as_array().unwrap();
-            let sum: u64 = held.iter().map(|one| one["us"].as_u64().unwrap()).sum();
+            let sum: u64 = held.iter().map(|part| part["us"].as_u64().unwrap()).sum();
             assert_eq!(Some(sum), flow["span_us"].as_u64(), "{flow}");
             let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            expected.extend(held.iter().map(|one| {
+            expected.extend(held.iter().map(|part| {
                 let [rtt, direction] = [&cell["axes"]["path.rtt"], &flow["direction"]].map(word);
-                let [limit, cause] = [&one["limited_by"], &one["cause"]].map(word);
+                let [limit, cause] = [&part["limited_by"], &part["cause"]].map(word);
                 let rtt_s = cell["axis_numbers"]["path_rtt_s"].as_f64().unwrap();
-                let held = format!("{limit},{cause},{},{}", one["us"], one["share"]);
+                let held = format!("{limit},{cause},{},{}", part["us"], part["share"]);
                 format!("{rtt},{rtt_s},{},{direction},{held}", flow["flow"])
             }));
         }

@@ -71,7 +71,7 @@ fn a_run_whose_server_was_stopped_is_invalid_and_its_figures_stand_in_brackets()
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let invalid = report["cells"][0]["invalid"].as_array().unwrap_or_else(|| panic!("{report:#}"));
     let is_the_servers =
-        |one: &Value| one["detail"].as_str().is_some_and(|said| said.starts_with("at the server: "));
+        |reason: &Value| reason["detail"].as_str().is_some_and(|said| said.starts_with("at the server: "));
     assert!(invalid.iter().any(is_the_servers), "{invalid:#?}");
     assert!(text.contains("figures in brackets are of invalid runs"), "{text}");
 }

@@ -25,8 +25,8 @@ fn run_in(folder: &Folder, scenario: &str) -> Value {
     serde_json::from_slice(&fs::read(run.join("manifest.json")).unwrap()).unwrap()
 }
 
-fn joined(folder: &Folder, one: &str, other: &str) -> Value {
-    let output = folder.pipefill(&["pcap", one, other, "--json"]).output().unwrap();
+fn joined(folder: &Folder, first: &str, second: &str) -> Value {
+    let output = folder.pipefill(&["pcap", first, second, "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -35,8 +35,9 @@ fn joined(folder: &Folder, one: &str, other: &str) -> Value {
 fn counted(manifest: &Value, direction: &str, is_it: impl Fn(&str) -> bool) -> u64 {
     let place = format!("path {direction}");
     let counters = manifest["counters"].as_array().unwrap().iter();
-    let own = counters.filter(|one| one["place"] == place.as_str() && is_it(one["name"].as_str().unwrap()));
-    own.map(|one| one["after"].as_u64().unwrap()).sum()
+    let own = counters
+        .filter(|counter| counter["place"] == place.as_str() && is_it(counter["name"].as_str().unwrap()));
+    own.map(|counter| counter["after"].as_u64().unwrap()).sum()
 }
 
 /// Over all connections, `what` of the direction that the simulator calls so.
@@ -81,9 +82,10 @@ fn what_was_lost_is_what_the_simulator_has_dropped() {
         let manifest = run_in(&folder, &scenario(name));
         let found = joined(&folder, "sender.pcapng", "receiver.pcapng");
         for direction in ["forward", "reverse"] {
-            let count = |name: &str| counted(&manifest, direction, |one| one == name);
-            let dropped =
-                counted(&manifest, direction, |one| one.starts_with("dropped_") && one.ends_with("_packets"));
+            let count = |name: &str| counted(&manifest, direction, |counter| counter == name);
+            let dropped = counted(&manifest, direction, |counter| {
+                counter.starts_with("dropped_") && counter.ends_with("_packets")
+            });
             let backlog =
                 count("offered_packets") + count("duplicated_packets") - count("delivered_packets") - dropped;
             let lost = told(&found, direction, lost);
@@ -158,7 +160,7 @@ fn lost_acks_are_not_taken_for_lost_data() {
 #[test]
 fn the_order_of_the_files_does_not_matter() {
     let (folder, _) = run(LOSSY);
-    let words = |one, other| folder.pipefill(&["pcap", one, other]).output().unwrap().stdout;
+    let words = |first, second| folder.pipefill(&["pcap", first, second]).output().unwrap().stdout;
     let text = words("sender.pcapng", "receiver.pcapng");
     assert_eq!(text, words("receiver.pcapng", "sender.pcapng"));
     let text = String::from_utf8(text).unwrap();
@@ -238,8 +240,9 @@ fn a_short_snap_length_loses_nothing_or_is_told() {
     fs::write(folder.path("40.pcap"), cut(&receiver, 40, |ns| ns)).unwrap();
     let whole = joined(&folder, "sender.pcapng", "receiver.pcapng");
     let short = joined(&folder, "sender.pcapng", "54.pcap");
-    let dropped =
-        counted(&manifest, "forward", |one| one.starts_with("dropped_") && one.ends_with("_packets"));
+    let dropped = counted(&manifest, "forward", |counter| {
+        counter.starts_with("dropped_") && counter.ends_with("_packets")
+    });
     assert_eq!([&whole, &short].map(|found| told(found, "forward", lost)), [dropped; 2]);
     folder
         .pipefill(&["pcap", "sender.pcapng", "40.pcap"])

@@ -39,7 +39,7 @@ fn json(text: &[u8]) -> Value {
 
 fn is_of(schema: &Validator, document: &Value, what: &str) {
     let problems: Vec<String> =
-        schema.iter_errors(document).map(|one| format!("{}: {one}", one.instance_path())).collect();
+        schema.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(problems.is_empty(), "{what}: {problems:#?}");
 }
 

@@ -642,7 +642,7 @@ fn several_tests_at_a_time_go_well_and_records_are_read_like_any() {
             let document: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(document["pipefill"]["server"], "pipefill", "{words:?}");
             let limited_by = unless_invalid(&document, "limited_by");
-            assert!(limited_by.is_none_or(|one| one == "app"), "{words:?}: {:#}", document["pipefill"]);
+            assert!(limited_by.is_none_or(|limit| limit == "app"), "{words:?}: {:#}", document["pipefill"]);
         }
     }
     let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
@@ -697,7 +697,7 @@ fn the_json_is_what_its_schema_says() {
     for words in [&["-t", "1", "-J", "-R"][..], &["-t", "1", "-J", "-u"]] {
         let document: Value = serde_json::from_slice(&server.test(words).stdout).unwrap();
         let problems: Vec<String> =
-            schema.iter_errors(&document["pipefill"]).map(|one| one.to_string()).collect();
+            schema.iter_errors(&document["pipefill"]).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{problems:#?}");
     }
 }

@@ -152,7 +152,7 @@ fn shards_that_do_not_belong_together_are_refused() {
     ])
     .assert()
     .success();
-    let told = |one: &str, other: &str| refused(&work, &["merge", one, other, "--out", "out"]);
+    let told = |first: &str, second: &str| refused(&work, &["merge", first, second, "--out", "out"]);
     let cut = told("half", "third");
     assert!(cut.contains("cut into 2 shards, the other into 3"), "{cut}");
     let plan = told("half", "other");

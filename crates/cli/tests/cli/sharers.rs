@@ -112,7 +112,7 @@ fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
             assert_eq!(*limited_by, Some(LimitedBy::Path), "{congestion_control} {run}: {verdict}");
         }
         // Of a slow one the second connection takes little in 5 s.
-        let told = all.iter().filter(|one| one.verdict.contains("others share")).count();
+        let told = all.iter().filter(|run| run.verdict.contains("others share")).count();
         let verdicts: Vec<&str> = all.iter().map(|found| found.verdict.as_str()).collect();
         assert!(2 * told >= all.len(), "{congestion_control}: {told} of {}: {verdicts:#?}", all.len());
     }
@@ -122,11 +122,11 @@ fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
 #[test]
 fn a_queue_that_loses_nothing_may_be_that_of_the_acks() {
     let all = found(SHARED, "path", &["host.congestion_control=bbr", "path.queue=4bdp"]);
-    let is_open = |one: &&Found| one.limited_by == Some(LimitedBy::Cwnd) && one.cwnd_cause.is_none();
+    let is_open = |run: &&Found| run.limited_by == Some(LimitedBy::Cwnd) && run.cwnd_cause.is_none();
     for Found { run, verdict, .. } in all.iter().filter(is_open) {
         assert!(verdict.contains("or ACKs wait"), "{run}: {verdict}");
     }
-    for Found { run, limited_by, verdict, .. } in all.iter().filter(|one| !is_open(one)) {
+    for Found { run, limited_by, verdict, .. } in all.iter().filter(|run| !is_open(run)) {
         assert_eq!(*limited_by, Some(LimitedBy::Path), "{run}: {verdict}");
     }
     assert!(all.iter().filter(is_open).count() >= 3);

@@ -19,10 +19,10 @@ fn study(name: &str) -> Value {
 /// Opinion on the conclusion that holds `words`.
 fn opinion<'a>(study: &'a Value, words: &str) -> &'a str {
     let conclusions = study["conclusions"].as_array().unwrap();
-    let said = |one: &&Value| one["published"].as_str().unwrap().contains(words);
-    let one = conclusions.iter().find(said).unwrap_or_else(|| panic!("nobody said {words}"));
-    assert!(!one["evidence"].as_array().unwrap().is_empty(), "{one}");
-    one["opinion"].as_str().unwrap()
+    let said = |conclusion: &&Value| conclusion["published"].as_str().unwrap().contains(words);
+    let conclusion = conclusions.iter().find(said).unwrap_or_else(|| panic!("nobody said {words}"));
+    assert!(!conclusion["evidence"].as_array().unwrap().is_empty(), "{conclusion}");
+    conclusion["opinion"].as_str().unwrap()
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn the_screen_shows_the_table_of_windows_and_both_conclusions() {
         ["o/report.html", "again.html"].map(|name| fs::read_to_string(folder.path(name)).unwrap());
     assert_eq!(left, again);
     let run = fs::read_dir(folder.path("o/runs")).unwrap().next().unwrap().unwrap().path();
-    let one = folder.pipefill(&["report", run.to_str().unwrap(), "--format", "html"]).assert().success();
-    one.stdout(contains("<!DOCTYPE html>").and(contains("Runs over time")));
+    let rendered = folder.pipefill(&["report", run.to_str().unwrap(), "--format", "html"]).assert().success();
+    rendered.stdout(contains("<!DOCTYPE html>").and(contains("Runs over time")));
     let markdown = folder.pipefill(&["report", "o", "--format", "md"]).assert().success();
     markdown.stdout(contains("**Refuted.**").and(contains("limited by sndbuf")));
 }

@@ -42,7 +42,7 @@ fn processes_make_what_one_process_makes() {
     let folder = folder();
     let status = json(&folder, &begin("local", &["--json"]));
     let states: Vec<&str> =
-        status["shards"].as_array().unwrap().iter().map(|one| one["state"].as_str().unwrap()).collect();
+        status["shards"].as_array().unwrap().iter().map(|shard| shard["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["done", "done"]);
     assert_eq!(names(&folder.path("out/shards")), ["1", "2"]);
     folder.pipefill(&["run", "s.toml", "--on", "sim", "--quiet", "--out", "whole"]).assert().success();

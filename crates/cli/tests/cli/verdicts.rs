@@ -85,9 +85,11 @@ fn of_result(scenario: &Path, output: &Output) -> Vec<String> {
 }
 
 fn of_cell(cell: &Value) -> Vec<String> {
-    let failed = cell["expectations"].as_array().unwrap().iter().filter(|one| one["held"] != true);
-    let mut wrong: Vec<String> =
-        failed.map(|one| format!("expected {}, measured {}", one["text"], one["measured"])).collect();
+    let failed =
+        cell["expectations"].as_array().unwrap().iter().filter(|expectation| expectation["held"] != true);
+    let mut wrong: Vec<String> = failed
+        .map(|expectation| format!("expected {}, measured {}", expectation["text"], expectation["measured"]))
+        .collect();
     if cell["verdict"].is_null() {
         wrong.push("no verdict".to_owned());
     }

@@ -96,8 +96,10 @@ fn watched(words: &[&str]) -> Value {
 
 /// The only connection that was found.
 fn only(found: &Value) -> &Value {
-    let [one] = found["connections"].as_array().unwrap().as_slice() else { panic!("not one: {found:#}") };
-    one
+    let [connection] = found["connections"].as_array().unwrap().as_slice() else {
+        panic!("not one: {found:#}")
+    };
+    connection
 }
 
 fn number(value: &Value) -> f64 {
@@ -105,13 +107,16 @@ fn number(value: &Value) -> f64 {
 }
 
 /// The connection is this test's, with these ends, and everything that a table needs is said.
-fn is_ours(one: &Value, local: &TcpStream) {
-    assert_eq!(one["local"], local.local_addr().unwrap().to_string(), "{one:#}");
-    assert_eq!(one["remote"], local.peer_addr().unwrap().to_string());
-    assert_eq!(one["pid"], std::process::id());
-    assert_eq!(one["process"], fs::read_to_string("/proc/self/comm").unwrap().trim_end());
-    assert!(number(&one["rtt_us"]) < 1e6 && number(&one["retransmits"]) < 1e3, "{one:#}");
-    assert!(one["verdict"].as_str().is_some_and(|verdict| verdict.ends_with('.')), "{one:#}");
+fn is_ours(connection: &Value, local: &TcpStream) {
+    assert_eq!(connection["local"], local.local_addr().unwrap().to_string(), "{connection:#}");
+    assert_eq!(connection["remote"], local.peer_addr().unwrap().to_string());
+    assert_eq!(connection["pid"], std::process::id());
+    assert_eq!(connection["process"], fs::read_to_string("/proc/self/comm").unwrap().trim_end());
+    assert!(
+        number(&connection["rtt_us"]) < 1e6 && number(&connection["retransmits"]) < 1e3,
+        "{connection:#}"
+    );
+    assert!(connection["verdict"].as_str().is_some_and(|verdict| verdict.ends_with('.')), "{connection:#}");
 }
 
 #[test]
@@ -126,10 +131,14 @@ fn an_application_that_offers_20_mbit_is_its_own_limit() {
         work.write(ours.try_clone().unwrap(), 25_000, Duration::from_millis(10));
         work.read(theirs, 1 << 16, Duration::ZERO);
         let found = watched(&["--once", "dport", &listener.local_addr().unwrap().port().to_string()]);
-        let one = only(&found);
-        is_ours(one, &ours);
-        assert_eq!((&one["limited_by"], &one["direction"]), (&"app".into(), &"forward".into()), "{one:#}");
-        let rate = number(&one["rate_bps"]);
+        let connection = only(&found);
+        is_ours(connection, &ours);
+        assert_eq!(
+            (&connection["limited_by"], &connection["direction"]),
+            (&"app".into(), &"forward".into()),
+            "{connection:#}"
+        );
+        let rate = number(&connection["rate_bps"]);
         assert!((10e6..22e6).contains(&rate), "{rate}");
     }
 }
@@ -148,12 +157,12 @@ fn a_slow_reader_is_the_limit_and_its_sender_sees_a_closed_window() {
     assert_eq!(connections.len(), 2, "{found:#}");
     for (end, direction) in [(&ours, "forward"), (&theirs, "reverse")] {
         let local = end.local_addr().unwrap().to_string();
-        let one = connections.iter().find(|one| one["local"] == local).unwrap();
-        is_ours(one, end);
-        assert_eq!(one["direction"], direction, "{one:#}");
+        let connection = connections.iter().find(|listed| listed["local"] == local).unwrap();
+        is_ours(connection, end);
+        assert_eq!(connection["direction"], direction, "{connection:#}");
         // The sender sees a closed window, and that a reader is the reason only where the window was much larger before.
         let may_be: &[&str] = if direction == "forward" { &["receiver", "rwnd"] } else { &["receiver"] };
-        assert!(may_be.contains(&one["limited_by"].as_str().unwrap()), "{one:#}");
+        assert!(may_be.contains(&connection["limited_by"].as_str().unwrap()), "{connection:#}");
     }
 }
 
@@ -166,9 +175,9 @@ fn a_small_receive_buffer_is_the_limit() {
     work.write(ours.try_clone().unwrap(), 1 << 20, Duration::from_millis(1));
     work.read(theirs, 1 << 20, Duration::ZERO);
     let found = watched(&["--for", "2s", &filter]);
-    let one = only(&found);
-    is_ours(one, &ours);
-    assert_eq!(one["limited_by"], "rwnd", "{one:#}");
+    let connection = only(&found);
+    is_ours(connection, &ours);
+    assert_eq!(connection["limited_by"], "rwnd", "{connection:#}");
 }
 
 #[test]
@@ -176,11 +185,14 @@ fn an_idle_connection_is_listed_as_idle() {
     let (listener, filter) = listen();
     let (ours, _theirs) = connect(&listener);
     let found = watched(&["--once", &filter]);
-    let one = only(&found);
-    is_ours(one, &ours);
-    assert_eq!((&found["idle"], &one["rate_bps"], &one["limited_by"]), (&1.into(), &0.into(), &"app".into()));
-    assert!(one["verdict"].as_str().unwrap().starts_with("Idle"), "{one:#}");
-    assert!(one["direction"].is_null() && found["looks"] == 3, "{found:#}");
+    let connection = only(&found);
+    is_ours(connection, &ours);
+    assert_eq!(
+        (&found["idle"], &connection["rate_bps"], &connection["limited_by"]),
+        (&1.into(), &0.into(), &"app".into())
+    );
+    assert!(connection["verdict"].as_str().unwrap().starts_with("Idle"), "{connection:#}");
+    assert!(connection["direction"].is_null() && found["looks"] == 3, "{found:#}");
     Folder::new()
         .pipefill(&["watch", "--once", &filter])
         .assert()
@@ -201,12 +213,18 @@ fn a_udp_socket_that_drops_is_limited_by_its_receiver() {
         sleep(Duration::from_millis(1));
     });
     let found = watched(&["--once", &format!("udp sport = :{}", port(&unread))]);
-    let one = only(&found);
-    assert_eq!((&one["protocol"], &one["remote"]), (&"udp".into(), &"*".into()), "{one:#}");
-    assert_eq!(one["local"], unread.local_addr().unwrap().to_string(), "{one:#}");
-    assert_eq!((&one["limited_by"], &one["rule"]), (&"receiver".into(), &"receiver.socket_drops".into()));
-    assert_eq!(one["pid"], std::process::id(), "{one:#}");
-    assert!(number(&one["udp_socket"]["socket_drops"]) > 0.0 && one["rate_bps"].is_null(), "{one:#}");
+    let socket = only(&found);
+    assert_eq!((&socket["protocol"], &socket["remote"]), (&"udp".into(), &"*".into()), "{socket:#}");
+    assert_eq!(socket["local"], unread.local_addr().unwrap().to_string(), "{socket:#}");
+    assert_eq!(
+        (&socket["limited_by"], &socket["rule"]),
+        (&"receiver".into(), &"receiver.socket_drops".into())
+    );
+    assert_eq!(socket["pid"], std::process::id(), "{socket:#}");
+    assert!(
+        number(&socket["udp_socket"]["socket_drops"]) > 0.0 && socket["rate_bps"].is_null(),
+        "{socket:#}"
+    );
     let filter = format!("udp sport = :{}", port(&quiet));
     let found = watched(&["--once", &filter]);
     assert_eq!((found["connections"].as_array().unwrap().len(), &found["quiet_udp_sockets"]), (0, &1.into()));
@@ -226,8 +244,8 @@ fn a_pause_makes_nobody_forget_what_was_carried() {
     ours.write_all(&[0; 100_000]).unwrap();
     theirs.read_exact(&mut [0; 100_000]).unwrap();
     let found = watch.last_line();
-    let one = only(&found);
-    let carried = number(&one["rate_bps"]) * number(&found["span_us"]) / 8e6;
+    let connection = only(&found);
+    let carried = number(&connection["rate_bps"]) * number(&found["span_us"]) / 8e6;
     assert!((80_000.0..125_000.0).contains(&carried), "{carried} bytes: {found:#}");
 }
 
@@ -270,8 +288,8 @@ fn a_connection_that_closes_meanwhile_is_judged_and_counted() {
     sleep(Duration::from_millis(2_500));
     drop((work, ours));
     let found = watch.last_line();
-    let one = only(&found);
-    assert_eq!((&found["closed"], &one["limited_by"]), (&1.into(), &"app".into()), "{found:#}");
+    let connection = only(&found);
+    assert_eq!((&found["closed"], &connection["limited_by"]), (&1.into(), &"app".into()), "{found:#}");
 }
 
 /// Closes at once, without `TIME_WAIT`: ports are for other tests too.
@@ -333,7 +351,8 @@ fn thousands_that_come_and_go_make_nothing_fail() {
     });
     let found = watched(&["--for", "2s", &filter]);
     assert!(found["looks"].as_u64().unwrap() >= 3, "{found:#}");
-    let lasting = found["connections"].as_array().unwrap().iter().filter(|one| one["rate_bps"] == 0);
+    let lasting =
+        found["connections"].as_array().unwrap().iter().filter(|connection| connection["rate_bps"] == 0);
     assert_eq!(lasting.count(), 1, "{found:#}");
 }
 

@@ -85,7 +85,7 @@ fn what_has_changed() -> Outcome {
     };
     let before = test(&["--repeat", "3", "-w", "64K", "--out", "before"])?;
     let of = |told: &Value, key: &str| -> Vec<Value> {
-        told["tests"].as_array().unwrap().iter().map(|one| one[key].clone()).collect()
+        told["tests"].as_array().unwrap().iter().map(|test| test[key].clone()).collect()
     };
     assert_eq!(of(&before, "limited_by"), ["rwnd"; 3]);
     assert_eq!(before["changes"], Value::Null);

@@ -35,7 +35,7 @@ fn record(folder: &Folder) -> (PathBuf, Manifest) {
 }
 
 fn counter(manifest: &Manifest, place: &str, name: &str) -> u64 {
-    let found = manifest.counters.iter().find(|one| one.place == place && one.name == name);
+    let found = manifest.counters.iter().find(|counter| counter.place == place && counter.name == name);
     found.unwrap_or_else(|| panic!("no {place} {name}")).after
 }
 

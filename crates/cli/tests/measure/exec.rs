@@ -458,9 +458,10 @@ fn one_connection_sees_that_another_shares_its_queue() -> Outcome {
     let all = told["connections"].as_array().expect("connections");
     // Beside it is a connection for control, which carries little.
     let to = |port: &str| {
-        let its =
-            all.iter().filter(|one| one["remote"].as_str().is_some_and(|remote| remote.ends_with(port)));
-        its.max_by_key(|one| one["rate_bps"].as_u64()).expect("a connection")
+        let its = all
+            .iter()
+            .filter(|connection| connection["remote"].as_str().is_some_and(|remote| remote.ends_with(port)));
+        its.max_by_key(|connection| connection["rate_bps"].as_u64()).expect("a connection")
     };
     let first = to(":5201");
     println!("{} bit/s: {}", first["rate_bps"], first["verdict"]);

@@ -197,10 +197,10 @@ fn a_scenario_runs_from_file_to_report() -> Outcome {
     for format in ["table", "csv", "md"] {
         folder.pipefill(&["report", "pipefill-runs/tiny", "--format", format]).assert().success();
     }
-    let one = folder.pipefill(&["report", run.to_str().unwrap(), "--json"]).output().unwrap();
-    let one: Value = serde_json::from_slice(&one.stdout).unwrap();
-    assert_eq!(one["cells"].as_array().unwrap().len(), 1);
-    assert_eq!(one["cells"][0]["axes"]["path.rtt"], "20ms");
+    let report = folder.pipefill(&["report", run.to_str().unwrap(), "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["cells"].as_array().unwrap().len(), 1);
+    assert_eq!(report["cells"][0]["axes"]["path.rtt"], "20ms");
     assert_eq!(folder.registered(), [""; 0]);
     assert_eq!(machine(), before);
     Ok(())

@@ -40,8 +40,9 @@ impl Cgroup {
             match words[2] {
                 "cgroup" if has_cpu => Some((words[1].to_owned(), true)),
                 "cgroup2"
-                    if fs::read_to_string(format!("{}/cgroup.subtree_control", words[1]))
-                        .is_ok_and(|controllers| controllers.split_whitespace().any(|one| one == "cpu")) =>
+                    if fs::read_to_string(format!("{}/cgroup.subtree_control", words[1])).is_ok_and(
+                        |controllers| controllers.split_whitespace().any(|controller| controller == "cpu"),
+                    ) =>
                 {
                     Some((words[1].to_owned(), false))
                 }

@@ -75,9 +75,12 @@ fn busiest(folder: &Folder, namespace: &str, filter: &str) -> Value {
     let output = folder.pipefill(&words).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let one = found["connections"][0].clone();
-    println!("{} {}: {} bit/s: {}", one["process"], one["limited_by"], one["rate_bps"], one["verdict"]);
-    one
+    let connection = found["connections"][0].clone();
+    println!(
+        "{} {}: {} bit/s: {}",
+        connection["process"], connection["limited_by"], connection["rate_bps"], connection["verdict"]
+    );
+    connection
 }
 
 /// A client of iperf3 with `options`, as seen from its side.
@@ -86,17 +89,21 @@ fn iperf3(options: &[&str]) -> Result<Value, Skip> {
     let stage = Stage::new(&["iperf3", "-s"], 5201);
     let mut client = stage.begin(&[&["iperf3", "-c", SERVER, "-t", "6"], options].concat());
     sleep(Duration::from_millis(1_500));
-    let one = busiest(&folder, &stage.client.file(), "dport = :5201");
+    let connection = busiest(&folder, &stage.client.file(), "dport = :5201");
     end(&mut client);
-    assert_eq!((&one["process"], &one["direction"]), (&"iperf3".into(), &"forward".into()), "{one:#}");
-    assert_eq!(one["remote"], format!("{SERVER}:5201"));
-    Ok(one)
+    assert_eq!(
+        (&connection["process"], &connection["direction"]),
+        (&"iperf3".into(), &"forward".into()),
+        "{connection:#}"
+    );
+    assert_eq!(connection["remote"], format!("{SERVER}:5201"));
+    Ok(connection)
 }
 
 /// The limit of iperf3 with `options` is one of `limits`.
 fn is_said(options: &[&str], limits: &[&str]) -> Outcome {
-    let one = iperf3(options)?;
-    assert!(limits.iter().any(|&limit| one["limited_by"] == limit), "{one:#}");
+    let connection = iperf3(options)?;
+    assert!(limits.iter().any(|&limit| connection["limited_by"] == limit), "{connection:#}");
     Ok(())
 }
 
@@ -114,11 +121,15 @@ fn what_is_recorded() -> Outcome {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // Its control connection may have said something too.
     let file = folder.path("told");
-    let files = fs::read_dir(&file).map_or(vec![file], |all| all.map(|one| one.unwrap().path()).collect());
+    let files =
+        fs::read_dir(&file).map_or(vec![file], |all| all.map(|entry| entry.unwrap().path()).collect());
     let told = files.iter().map(|file| serde_json::from_slice::<Value>(&fs::read(file).unwrap()).unwrap());
-    let told = told.max_by_key(|one| one["end"]["sum_sent"]["bytes"].as_u64()).unwrap();
-    let rates =
-        told["intervals"].as_array().unwrap().iter().map(|one| one["sum"]["bits_per_second"].as_f64());
+    let told = told.max_by_key(|document| document["end"]["sum_sent"]["bytes"].as_u64()).unwrap();
+    let rates = told["intervals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|interval| interval["sum"]["bits_per_second"].as_f64());
     for bps in rates.map(Option::unwrap) {
         assert!((if_quiet(10e6, 0.0)..if_quiet(30e6, f64::INFINITY)).contains(&bps), "{bps}: {told:#}");
     }
@@ -134,9 +145,9 @@ fn what_is_recorded() -> Outcome {
 
 /// Nothing but the machine limits it there: no bottleneck that would have a rate.
 fn iperf3_over_plain_veth() -> Outcome {
-    let one = iperf3(&[])?;
-    assert!(!["path", "unknown"].iter().any(|&limit| one["limited_by"] == limit), "{one:#}");
-    assert!(one["rate_bps"].as_f64().unwrap() > if_quiet(1e9, 0.0), "{one:#}");
+    let connection = iperf3(&[])?;
+    assert!(!["path", "unknown"].iter().any(|&limit| connection["limited_by"] == limit), "{connection:#}");
+    assert!(connection["rate_bps"].as_f64().unwrap() > if_quiet(1e9, 0.0), "{connection:#}");
     Ok(())
 }
 
@@ -160,9 +171,13 @@ fn what_a_slow_reader_gets() -> Outcome {
     let received = busiest(&folder, &stage.client.file(), "dport = :8000");
     let sent = busiest(&folder, &stage.server.file(), "sport = :8000");
     end(&mut reader);
-    for (one, direction) in [(&received, "reverse"), (&sent, "forward")] {
-        assert_eq!((&one["process"], &one["direction"]), (&"python3".into(), &direction.into()), "{one:#}");
-        assert_eq!(one["limited_by"], "receiver", "nobody reads faster: {one:#}");
+    for (connection, direction) in [(&received, "reverse"), (&sent, "forward")] {
+        assert_eq!(
+            (&connection["process"], &connection["direction"]),
+            (&"python3".into(), &direction.into()),
+            "{connection:#}"
+        );
+        assert_eq!(connection["limited_by"], "receiver", "nobody reads faster: {connection:#}");
     }
     Ok(())
 }

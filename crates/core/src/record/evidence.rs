@@ -131,7 +131,7 @@ impl Manifest {
     pub fn path_count(&self, direction: Direction, count: PathCount) -> Option<u64> {
         let (place, name) = (Counter::path_place(direction), format!("{}_packets", count.name()));
         let mut all = self.counters.iter();
-        all.find(|one| one.place == place && one.name == name).map(Counter::increase)
+        all.find(|counter| counter.place == place && counter.name == name).map(Counter::increase)
     }
 }
 

@@ -16,7 +16,7 @@ pub enum CapturePoint {
     Receiver,
     /// A part of the path on either side.
     Between,
-    /// It can't be told.
+    /// Unknown.
     #[default]
     Unknown,
 }

@@ -124,12 +124,12 @@ impl BufferLimits {
         let numbers =
             |name| sysctl(name).map(|text| text.split_whitespace().map_while(|word| word.parse().ok()));
         let triple = |name| numbers(name)?.collect::<Vec<u64>>().try_into().ok();
-        let one = |name| numbers(name)?.next();
+        let first_of = |name| numbers(name)?.next();
         Some(Self {
             tcp_rmem: triple("net.ipv4.tcp_rmem")?,
             tcp_wmem: triple("net.ipv4.tcp_wmem")?,
-            rmem_max: one("net.core.rmem_max"),
-            wmem_max: one("net.core.wmem_max"),
+            rmem_max: first_of("net.core.rmem_max"),
+            wmem_max: first_of("net.core.wmem_max"),
         })
     }
 }

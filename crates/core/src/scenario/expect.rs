@@ -139,10 +139,10 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
         ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
         ExpectMetric::Fairness => ratio(text).map(|index| Bound::Value(index.fraction())),
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => {
-            word(text, LimitedBy::ALL.iter().map(|one| one.as_str()))
+            word(text, LimitedBy::ALL.iter().map(|limit| limit.as_str()))
         }
         ExpectMetric::Cause => word(text, Cause::ALL.iter().map(|cause| cause.as_str())),
-        ExpectMetric::CwndCause => word(text, CwndCause::ALL.iter().map(|one| one.as_str())),
+        ExpectMetric::CwndCause => word(text, CwndCause::ALL.iter().map(|cause| cause.as_str())),
         ExpectMetric::Flows => flows(text),
         ExpectMetric::Bufferbloat => word(text, ["forward", "reverse", "none"].into_iter()),
     }
@@ -151,8 +151,8 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
 /// One of the words, or several with `|` between them.
 fn word(text: &str, known: impl Iterator<Item = &'static str>) -> Result<Bound, ParseError> {
     let words: Vec<(&str, &str)> = known.map(|word| (word, word)).collect();
-    for one in text.split('|') {
-        one_of(one.trim(), &words)?;
+    for part in text.split('|') {
+        one_of(part.trim(), &words)?;
     }
     Ok(Bound::Word(text.to_owned()))
 }
@@ -161,9 +161,9 @@ fn word(text: &str, known: impl Iterator<Item = &'static str>) -> Result<Bound, 
 fn flows(text: &str) -> Result<Bound, ParseError> {
     let limits: Vec<(&str, LimitedBy)> =
         LimitedBy::ALL.iter().map(|limit| (limit.as_str(), *limit)).collect();
-    for one in text.split(',').flat_map(|flow| flow.split('|')) {
+    for part in text.split(',').flat_map(|flow| flow.split('|')) {
         let (limit, cause) =
-            one.trim().split_once(' ').map_or((one.trim(), None), |(a, b)| (a, Some(b.trim())));
+            part.trim().split_once(' ').map_or((part.trim(), None), |(a, b)| (a, Some(b.trim())));
         let limit = one_of(limit, &limits)?;
         let Some(cause) = cause else { continue };
         word(cause, Cause::ALL.iter().map(|known| known.as_str()))?;

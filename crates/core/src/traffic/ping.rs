@@ -98,7 +98,7 @@ mod tests {
         };
         let got: Vec<(u64, u64)> = (0..5)
             .map(|number| exchange(&spec, number))
-            .map(|one| (one.payload.get(), one.reply.get()))
+            .map(|sizes| (sizes.payload.get(), sizes.reply.get()))
             .collect();
         assert_eq!(got, [(64, 64), (64, 24), (1400, 1400), (1400, 24), (64, 64)]);
     }

@@ -48,17 +48,17 @@ pub(super) fn write(
     let (mut rows, mut streams, mut invalid) = (Vec::new(), Vec::new(), Vec::new());
     for (flow, of_flow) in (0..).zip(measured.flows) {
         // All of them are measured by the same two processes.
-        of_flow.invalid.into_iter().for_each(|one| {
-            if !invalid.iter().any(|known: &Invalid| known.reason == one.reason) {
-                invalid.push(one);
+        of_flow.invalid.into_iter().for_each(|reason| {
+            if !invalid.iter().any(|known: &Invalid| known.reason == reason.reason) {
+                invalid.push(reason);
             }
         });
-        for one in of_flow.streams {
+        for stream in of_flow.streams {
             let number = u32::try_from(streams.len()).unwrap_or(u32::MAX);
-            let one = Numbered::new(number, flow, measured.zero, one);
-            settings.extend(one.settings());
-            streams.push(one.summary());
-            rows.extend(one.rows());
+            let numbered = Numbered::new(number, flow, measured.zero, stream);
+            settings.extend(numbered.settings());
+            streams.push(numbered.summary());
+            rows.extend(numbered.rows());
         }
     }
     rows.sort_by_key(AnyRow::t_us);
@@ -86,9 +86,9 @@ pub(super) fn write(
 
 /// The sender's address and the receiver's, as this host sees them.
 fn subject(measured: &Measured) -> Subject {
-    let addresses = measured.flows.iter().flat_map(|flow| &flow.streams).find_map(|one| one.addresses);
-    let [mut local, mut remote] =
-        addresses.map_or_else(Default::default, |both| both.map(|one| one.ip().to_canonical().to_string()));
+    let addresses = measured.flows.iter().flat_map(|flow| &flow.streams).find_map(|stream| stream.addresses);
+    let [mut local, mut remote] = addresses
+        .map_or_else(Default::default, |both| both.map(|address| address.ip().to_canonical().to_string()));
     if !measured.is_own_sender {
         std::mem::swap(&mut local, &mut remote);
     }
@@ -263,8 +263,8 @@ mod tests {
         }
     }
 
-    fn table(one: Numbered) -> Vec<(u64, Option<StreamEnd>, u64, u64)> {
-        let mut rows = one.rows();
+    fn table(numbered: Numbered) -> Vec<(u64, Option<StreamEnd>, u64, u64)> {
+        let mut rows = numbered.rows();
         rows.sort_by_key(AnyRow::t_us);
         rows.into_iter()
             .map(|row| match row {
@@ -279,10 +279,10 @@ mod tests {
     fn both_ends_samples_are_on_one_clock() {
         let zero = Instant::now();
         let far = vec![sample(7_000, [0, 0]), sample(507_010, [0, 200])];
-        let one = Numbered::new(3, 0, zero, ended(true, far, zero));
-        assert_eq!((one.start_us, one.stop_us), (1_050, 1_001_050));
+        let numbered = Numbered::new(3, 0, zero, ended(true, far, zero));
+        assert_eq!((numbered.start_us, numbered.stop_us), (1_050, 1_001_050));
         let (sender, receiver) = (Some(StreamEnd::Sender), Some(StreamEnd::Receiver));
-        let told = table(one);
+        let told = table(numbered);
         assert_eq!(told[0], (1_050, None, 0, 0));
         let tcp: Vec<_> =
             told.iter().filter(|row| row.1.is_some()).map(|row| (row.0, row.1, row.3)).collect();

@@ -94,7 +94,7 @@ fn namespace(hosts: &HostsSpec, shape: &Shape) -> Result<Option<PathBuf>, Proble
 /// The receiver: all packets to it are the test's.
 fn peers(hosts: &HostsSpec, shape: &Shape) -> Result<Vec<Peer>, Problem> {
     if let Some(address) = hosts.address {
-        return Ok(vec![Peer::one(address, None)]);
+        return Ok(vec![Peer::host(address, None)]);
     }
     let found: Vec<IpAddr> = match &hosts.receiver {
         Place::Pipefill(server) | Place::Iperf3(server) => (server.host.as_str(), server.port)
@@ -113,5 +113,5 @@ fn peers(hosts: &HostsSpec, shape: &Shape) -> Result<Vec<Peer>, Problem> {
             help,
         ));
     }
-    Ok(found.into_iter().map(|address| Peer::one(address, None)).collect())
+    Ok(found.into_iter().map(|address| Peer::host(address, None)).collect())
 }

@@ -86,9 +86,9 @@ impl Times {
     pub(super) fn delays(&self, end: &End, far: Option<&FarEnd>) -> Option<TestDelays> {
         let clocks = self.steady()?;
         let ways = |exchanges: &[Exchange], way: usize| -> Vec<f64> {
-            exchanges.iter().map(|one| clocks.one_way_ns(one)[way]).collect()
+            exchanges.iter().map(|exchange| clocks.one_way_ns(exchange)[way]).collect()
         };
-        let there = far.into_iter().flat_map(|far| &far.streams).flat_map(|one| &one.transits);
+        let there = far.into_iter().flat_map(|far| &far.streams).flat_map(|stream| &stream.transits);
         let there = there.map(|&(at_ns, transit_ns)| clocks.to_server_ns(at_ns, transit_ns)).collect();
         let back = end.transits.iter().flatten();
         let back = back.map(|&(at_ns, transit_ns)| clocks.to_client_ns(at_ns, transit_ns)).collect();

@@ -84,7 +84,7 @@ impl Ended {
             let far = self.theirs.stream(own.id).copied();
             let far = far
                 .ok_or_else(|| Problem::broken(format!("the server's results have no stream {}", own.id)))?;
-            let told = telemetry.iter_mut().find(|one| one.id == own.id).map(std::mem::take);
+            let told = telemetry.iter_mut().find(|stream| stream.id == own.id).map(std::mem::take);
             let (far_name, far_samples) =
                 told.map_or((None, Vec::new()), |told| (Some(told.congestion_control), told.samples));
             Ok(EndedStream {
@@ -93,7 +93,7 @@ impl Ended {
                 began,
                 own: *own,
                 far,
-                reordered: counted.get(index).map_or(0, |one| one.reordered),
+                reordered: counted.get(index).map_or(0, |counts| counts.reordered),
                 own_samples: own_samples.next().unwrap_or_default(),
                 far_samples,
                 congestion_control: [

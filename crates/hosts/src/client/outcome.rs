@@ -96,7 +96,7 @@ impl Told {
         let mut contradictions = Vec::new();
         for (index, stream) in self.measured.streams.iter_mut().enumerate() {
             let own = counted(&ours.streams[index], end.transfer.counted()[index].reordered);
-            let far = theirs.stream(ours.streams[index].id).map(|one| counted(one, 0));
+            let far = theirs.stream(ours.streams[index].id).map(|result| counted(result, 0));
             let far = far.ok_or_else(|| {
                 Problem::broken(format!("the server's results have no stream {}", ours.streams[index].id))
             })?;
@@ -209,13 +209,13 @@ impl Told {
             (0..self.addresses.len())
                 .find(|&index| u32::try_from(index).is_ok_and(|index| stream_id(index) == id))
         };
-        let streams = far.streams.into_iter().filter_map(|one| Some((index(one.id)?, one)));
+        let streams = far.streams.into_iter().filter_map(|stream| Some((index(stream.id)?, stream)));
         streams
-            .map(|(index, one)| {
+            .map(|(index, stream)| {
                 let [local, remote] = self.addresses[index];
-                let every = Duration::from_micros(one.every_us);
+                let every = Duration::from_micros(stream.every_us);
                 let observed = observed((remote, local), None, offered);
-                let FarStream { congestion_control, samples, .. } = one;
+                let FarStream { congestion_control, samples, .. } = stream;
                 let sender_samples = Vec::new();
                 KeptConnection {
                     observed,
@@ -236,38 +236,38 @@ impl Told {
         let asked = offered(parameters);
         let length = Bytes::new(parameters.length);
         let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
-        self.measured.streams.iter().enumerate().map(move |(index, one)| {
+        self.measured.streams.iter().enumerate().map(move |(index, stream)| {
             let [local, remote] = self.addresses[index];
             DatagramFlow {
                 observed: observed((local, remote), Some(process.clone()), asked),
-                sends: one.sends,
+                sends: stream.sends,
                 asked,
                 length,
-                span_us: one.sent.span_us,
-                end_us: one.sent.span_us.max(one.received.span_us),
-                sent_bytes: one.sent.bytes,
-                received_bytes: one.received.bytes,
+                span_us: stream.sent.span_us,
+                end_us: stream.sent.span_us.max(stream.received.span_us),
+                sent_bytes: stream.sent.bytes,
+                received_bytes: stream.received.bytes,
                 totals: UdpTotals {
-                    reordered: one.received.reordered,
-                    jitter_ns: (!self.measured.is_clock_set).then_some(one.received.jitter_ns),
-                    ..totals(one)
+                    reordered: stream.received.reordered,
+                    jitter_ns: (!self.measured.is_clock_set).then_some(stream.received.jitter_ns),
+                    ..totals(stream)
                 },
-                counts: if one.sends { Vec::new() } else { self.counts(index) },
+                counts: if stream.sends { Vec::new() } else { self.counts(index) },
             }
         })
     }
 
     /// What this host had received by the end of each interval.
     fn counts(&self, index: usize) -> Vec<DatagramCount> {
-        let counted = self.measured.intervals.iter().filter(|one| !one.is_omitted);
+        let counted = self.measured.intervals.iter().filter(|interval| !interval.is_omitted);
         let sum = |so_far: &mut DatagramCount, interval: &Interval| {
-            let one = interval.streams[index].counted;
+            let counted = interval.streams[index].counted;
             *so_far = DatagramCount {
                 t_us: interval.to_us,
-                sent: so_far.sent + one.packets,
-                received: so_far.received + one.packets.saturating_sub(one.lost),
-                reordered: so_far.reordered + one.reordered,
-                jitter_ns: one.jitter_ns,
+                sent: so_far.sent + counted.packets,
+                received: so_far.received + counted.packets.saturating_sub(counted.lost),
+                reordered: so_far.reordered + counted.reordered,
+                jitter_ns: counted.jitter_ns,
             };
             Some(*so_far)
         };
@@ -277,16 +277,16 @@ impl Told {
     fn datagrams(&self, parameters: &Parameters) -> Vec<Datagrams> {
         let of_way = |sends: bool| {
             let streams: Vec<&Stream> =
-                self.measured.streams.iter().filter(|one| one.sends == sends).collect();
-            let span_us = streams.iter().map(|one| one.sent.span_us).max()?.max(1);
-            let bytes: u64 = streams.iter().map(|one| one.sent.bytes).sum();
-            let totals = || streams.iter().map(|one| totals(one));
+                self.measured.streams.iter().filter(|stream| stream.sends == sends).collect();
+            let span_us = streams.iter().map(|stream| stream.sent.span_us).max()?.max(1);
+            let bytes: u64 = streams.iter().map(|stream| stream.sent.bytes).sum();
+            let totals = || streams.iter().map(|stream| totals(stream));
             let asked = parameters.bitrate_bps.saturating_mul(streams.len() as u64);
             Some(Datagrams {
                 asked_bps: (asked > 0).then_some(asked),
                 sent_bps: (bytes as f64 * 8e6 / span_us as f64) as u64,
-                sent: totals().map(|one| one.sent).sum(),
-                lost: totals().map(|one| one.sent - one.received).sum(),
+                sent: totals().map(|totals| totals.sent).sum(),
+                lost: totals().map(|totals| totals.sent - totals.received).sum(),
             })
         };
         [true, false].into_iter().filter_map(of_way).collect()
@@ -330,10 +330,10 @@ fn invalid_ends(
     let reasons = ends.into_iter().flat_map(|(end, instrument)| {
         let of_peer = cpu_percent.map_or(0.0, |[own, far]| if end == TestEnd::Client { far } else { own });
         let reasons = instrument.map(|instrument| why_invalid(&beside_peer(instrument, of_peer), has_rate));
-        reasons.into_iter().flatten().map(move |one| InvalidEnd {
+        reasons.into_iter().flatten().map(move |invalid| InvalidEnd {
             end,
-            reason: one.reason,
-            detail: one.detail,
+            reason: invalid.reason,
+            detail: invalid.detail,
         })
     });
     reasons.collect()
@@ -369,8 +369,8 @@ fn offered(parameters: &Parameters) -> Option<Rate> {
 }
 
 /// Datagrams of a stream.
-fn totals(one: &Stream) -> UdpTotals {
-    UdpTotals::of_both_ends(one.sent.packets, one.received.packets, one.received.lost)
+fn totals(stream: &Stream) -> UdpTotals {
+    UdpTotals::of_both_ends(stream.sent.packets, stream.received.packets, stream.received.lost)
 }
 
 fn connections(all: &[KeptConnection]) -> Vec<Connection<'_>> {
@@ -391,15 +391,15 @@ fn observed(
     }
 }
 
-fn counted(one: &StreamResult, reordered: u64) -> Counted {
+fn counted(result: &StreamResult, reordered: u64) -> Counted {
     Counted {
-        bytes: one.bytes,
-        retransmits: one.retransmits,
-        packets: one.packets,
-        lost: one.lost,
+        bytes: result.bytes,
+        retransmits: result.retransmits,
+        packets: result.packets,
+        lost: result.lost,
         reordered,
-        jitter_ns: (one.jitter_s.max(0.0) * 1e9) as u64,
-        span_us: ((one.end_s - one.start_s).max(0.0) * 1e6) as u64,
+        jitter_ns: (result.jitter_s.max(0.0) * 1e9) as u64,
+        span_us: ((result.end_s - result.start_s).max(0.0) * 1e6) as u64,
     }
 }
 

@@ -91,14 +91,14 @@ pub(super) fn connect(
     let ways = [(true, parameters.way.client_sends()), (false, parameters.way.server_sends())];
     let ways = ways.into_iter().filter(|&(_, is_there)| is_there);
     let all = ways.flat_map(|(sends, _)| (0..parameters.streams).map(move |_| sends));
-    let one = |sends: bool| {
+    let opened = |sends: bool| {
         let socket = match parameters.transport {
             Transport::Tcp => tcp(target, &options, cookie, asked.connect_timeout),
             Transport::Udp => udp(target, &options, cookie, stop),
         };
         Ok(Stream { socket: socket?, sends })
     };
-    all.map(one).collect::<io::Result<_>>().map_err(|error| {
+    all.map(opened).collect::<io::Result<_>>().map_err(|error| {
         Problem::usage(format!("a stream: {error}"), "change that option, or look at the server's log")
     })
 }

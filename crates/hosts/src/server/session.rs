@@ -228,7 +228,7 @@ fn beside(other_tests: FarTests) -> String {
 }
 
 fn total(transfer: &Transfer) -> u64 {
-    transfer.counted().iter().map(|one| one.bytes).sum()
+    transfer.counted().iter().map(|counts| counts.bytes).sum()
 }
 
 /// Waits for what the client says it has sent.
@@ -261,14 +261,14 @@ fn line(asked: &Parameters, ours: &Results, theirs: &Results) -> String {
         Way::ToClient => "sent",
         Way::Both => "both ways",
     };
-    let seconds = ours.streams.iter().map(|one| one.end_s).fold(0.0, f64::max);
+    let seconds = ours.streams.iter().map(|stream| stream.end_s).fold(0.0, f64::max);
     let received: u64 = match asked.way {
-        Way::ToClient => theirs.streams.iter().map(|one| one.bytes).sum(),
-        Way::ToServer => ours.streams.iter().map(|one| one.bytes).sum(),
+        Way::ToClient => theirs.streams.iter().map(|stream| stream.bytes).sum(),
+        Way::ToServer => ours.streams.iter().map(|stream| stream.bytes).sum(),
         Way::Both => {
             let half = asked.streams as usize;
-            let first: u64 = ours.streams.iter().take(half).map(|one| one.bytes).sum();
-            first + theirs.streams.iter().skip(half).map(|one| one.bytes).sum::<u64>()
+            let first: u64 = ours.streams.iter().take(half).map(|stream| stream.bytes).sum();
+            first + theirs.streams.iter().skip(half).map(|stream| stream.bytes).sum::<u64>()
         }
     };
     let rate = Kind::Rate.alone(received as f64 * 8.0 / seconds.max(1e-6));

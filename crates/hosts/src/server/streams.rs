@@ -79,11 +79,11 @@ fn tcp(
     let arrived = all(shared, &arriving, count);
     shared.expect_no_more(&cookie);
     let mut arrived: Vec<Arrived> = arrived?;
-    if arrived.iter().any(|one| one.peer.ip().to_canonical() != peer) {
+    if arrived.iter().any(|stream| stream.peer.ip().to_canonical() != peer) {
         return Err(Refused::Gone("a stream came from another address than the test".to_owned()));
     }
-    arrived.sort_by_key(|one| one.order);
-    Ok(arrived.into_iter().map(|one| one.stream.into()).collect())
+    arrived.sort_by_key(|stream| stream.order);
+    Ok(arrived.into_iter().map(|arrival| arrival.stream.into()).collect())
 }
 
 fn udp(
@@ -131,7 +131,7 @@ fn hellos(
     let last = Instant::now() + PATIENCE;
     while sockets.len() < count {
         let deadline = last.min(Instant::now() + patience);
-        let Hello { socket, dialect } = one(shared, arriving, deadline, sockets.len(), count)?;
+        let Hello { socket, dialect } = next_arrival(shared, arriving, deadline, sockets.len(), count)?;
         socket.send(&dialect.answer())?;
         sockets.push(socket);
     }
@@ -140,10 +140,10 @@ fn hellos(
 
 fn all(shared: &Shared, arriving: &Receiver<Arrived>, count: usize) -> Result<Vec<Arrived>, Refused> {
     let deadline = Instant::now() + PATIENCE;
-    (0..count).map(|got| one(shared, arriving, deadline, got, count)).collect()
+    (0..count).map(|got| next_arrival(shared, arriving, deadline, got, count)).collect()
 }
 
-fn one<T>(
+fn next_arrival<T>(
     shared: &Shared,
     arriving: &Receiver<T>,
     deadline: Instant,
@@ -152,7 +152,7 @@ fn one<T>(
 ) -> Result<T, Refused> {
     loop {
         match arriving.recv_timeout(STEP) {
-            Ok(one) => return Ok(one),
+            Ok(arrival) => return Ok(arrival),
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !shared.is_over() => {}
             Err(_) => {
                 let why = format!("{got} of {count} streams came in time");

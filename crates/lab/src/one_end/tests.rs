@@ -32,7 +32,7 @@ fn a_goal_is_sent_and_arrives() {
     let mut receiver = Transfer::start(work(false, None), of(far, false)).unwrap();
     sender.set_goal(100_000);
     sender.send().unwrap();
-    let total = |end: &Transfer| end.counted().iter().map(|one| one.bytes).sum::<u64>();
+    let total = |end: &Transfer| end.counted().iter().map(|counts| counts.bytes).sum::<u64>();
     wait(|| sender.has_sender_ended() && total(&receiver) == total(&sender));
     assert_eq!(total(&sender), 100_000, "a multiple of the length");
     wait(|| sender.unacknowledged() == 0);

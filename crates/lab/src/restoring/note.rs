@@ -83,7 +83,11 @@ pub fn give_back_left() -> Vec<String> {
     }
     let is_note =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("settings-"));
-    names.filter_map(|one| Some(one.ok()?.path())).filter(is_note).flat_map(|path| give_back(&path)).collect()
+    names
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(is_note)
+        .flat_map(|path| give_back(&path))
+        .collect()
 }
 
 /// That of one note; nothing while somebody holds its lock.
@@ -118,7 +122,7 @@ fn give_back(path: &Path) -> Vec<String> {
 fn living() -> BTreeMap<u64, Namespace> {
     let within = |folder: &str, below: &'static str| {
         let entries = fs::read_dir(folder).into_iter().flatten();
-        entries.filter_map(move |one| Some(one.ok()?.path().join(below)))
+        entries.filter_map(move |entry| Some(entry.ok()?.path().join(below)))
     };
     let named = within("/run/netns", "").map(|path| path.components().as_path().to_owned());
     let mut seen = BTreeSet::new();
@@ -126,7 +130,7 @@ fn living() -> BTreeMap<u64, Namespace> {
         std::iter::once(PathBuf::from("/proc/self/ns/net")).chain(named).chain(within("/proc", "ns/net"));
     let new = files.filter(|file| fs::metadata(file).is_ok_and(|found| seen.insert(found.ino())));
     let opened: Vec<Namespace> = new.filter_map(|file| Namespace::open(&file).ok()).collect();
-    opened.into_iter().filter_map(|one| Some((one.cookie().ok()?, one))).collect()
+    opened.into_iter().filter_map(|namespace| Some((namespace.cookie().ok()?, namespace))).collect()
 }
 
 fn is_private(folder: &Path) -> io::Result<()> {

@@ -61,7 +61,7 @@ impl Flows {
                 let everybody = [IpAddr::V4([0; 4].into()), IpAddr::V6(Ipv6Addr::UNSPECIFIED)]
                     .map(|address| Peer { address, prefix_length: 0, port: None });
                 let ssh = everybody.iter().map(|all| Peer { port: Some(SSH), ..*all });
-                let own = session.map(|(address, port)| Peer::one(address, Some(port)));
+                let own = session.map(|(address, port)| Peer::host(address, Some(port)));
                 let passed = ssh.chain(own).flat_map(|peer| {
                     either_end(peer.port.unwrap_or(SSH)).map(move |port| (peer, What::Tcp(Some(port))))
                 });
@@ -79,7 +79,7 @@ impl Flows {
 
 impl Peer {
     /// One address.
-    pub const fn one(address: IpAddr, port: Option<u16>) -> Self {
+    pub const fn host(address: IpAddr, port: Option<u16>) -> Self {
         let prefix_length = match address {
             IpAddr::V4(_) => 32,
             IpAddr::V6(_) => 128,
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_address_and_a_port_are_words_of_the_packet() {
-        let peer = Peer::one([10, 0, 0, 2].into(), Some(5201));
+        let peer = Peer::host([10, 0, 0, 2].into(), Some(5201));
         let selectors = Flows::To(vec![peer]).selectors();
         assert_eq!(selectors.len(), 4, "both protocols, at either end");
         let tcp = of(&selectors[0].keys);

@@ -43,8 +43,8 @@ pub fn found(netns: Option<&Path>) -> io::Result<Vec<Found>> {
 /// # Errors
 /// As [`found`], and those of the removal.
 pub fn sweep(netns: Option<&Path>) -> io::Result<Vec<Found>> {
-    let left: Vec<Found> = found(netns)?.into_iter().filter(|one| one.switch.is_none()).collect();
-    left.iter().try_for_each(|one| undo(one, netns))?;
+    let left: Vec<Found> = found(netns)?.into_iter().filter(|interface| interface.switch.is_none()).collect();
+    left.iter().try_for_each(|interface| undo(interface, netns))?;
     Ok(left)
 }
 

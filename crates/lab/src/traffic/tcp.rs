@@ -241,7 +241,10 @@ impl TcpReceiver<'_> {
                 let ready = wait_for(sockets, PollFlags::POLLIN, span)?;
                 if is_moderated && !ready.contains(&true) {
                     let now = self.clock.now();
-                    moderations.iter_mut().zip(self.sockets).for_each(|(one, socket)| one.end(socket, now));
+                    moderations
+                        .iter_mut()
+                        .zip(self.sockets)
+                        .for_each(|(moderation, socket)| moderation.end(socket, now));
                 }
             }
         }

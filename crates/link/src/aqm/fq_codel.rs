@@ -76,7 +76,7 @@ impl<T> FqCodel<T> {
 
     fn pop(&mut self, number: u32) -> Option<Waiting<T>> {
         let waiting = self.queues[number as usize].queue.pop()?;
-        self.held -= Count::one(waiting.packet.bytes);
+        self.held -= Count::packet(waiting.packet.bytes);
         self.memory -= true_size(waiting.packet.bytes);
         Some(waiting)
     }
@@ -109,7 +109,7 @@ impl<T: IpPacket> Discipline<T> for FqCodel<T> {
     fn enqueue(&mut self, now: Time, packet: Packet<T>, leaving: Count, log: &mut AqmLog<'_>) {
         let flow = packet.payload.flow();
         let number = self.queue_of(flow);
-        self.held += Count::one(packet.bytes);
+        self.held += Count::packet(packet.bytes);
         self.memory += true_size(packet.bytes);
         let queue = &mut self.queues[number as usize];
         if queue.queue.held().packets > 0 && queue.flow != flow {

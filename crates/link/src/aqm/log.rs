@@ -114,7 +114,7 @@ impl AqmLog<'_> {
             Ecn::Ce => true,
             Ecn::Ect0 | Ecn::Ect1 => {
                 packet.payload.set_ce();
-                self.counters.marked_aqm += Count::one(packet.bytes);
+                self.counters.marked_aqm += Count::packet(packet.bytes);
                 true
             }
         }

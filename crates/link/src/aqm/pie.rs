@@ -290,7 +290,7 @@ mod tests {
             pie.enqueue(Time::from_nanos(15_000_000), packet, leaving, &mut log);
             pie.control.probability
         };
-        let (beside, alone) = (probability(Count::one(1514)), probability(Count::default()));
+        let (beside, alone) = (probability(Count::packet(1514)), probability(Count::default()));
         assert!((alone / beside - 63.0 / 64.0).abs() < 1e-12, "{beside}, {alone}");
     }
 

@@ -34,13 +34,13 @@ impl<T> WaitingQueue<T> {
     }
 
     pub(crate) fn push(&mut self, since: Time, packet: Packet<T>) {
-        self.held += Count::one(packet.bytes);
+        self.held += Count::packet(packet.bytes);
         self.packets.push_back(Waiting { since, packet });
     }
 
     pub(crate) fn pop(&mut self) -> Option<Waiting<T>> {
         let first = self.packets.pop_front()?;
-        self.held -= Count::one(first.packet.bytes);
+        self.held -= Count::packet(first.packet.bytes);
         Some(first)
     }
 

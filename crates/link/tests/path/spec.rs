@@ -27,8 +27,8 @@ pub(crate) struct Offer {
 /// Up to 150 packets of mixed sizes, in bursts and with gaps, in super-packets of a few segments.
 pub(crate) fn traffic() -> impl Strategy<Value = Vec<Offer>> {
     let gap = prop_oneof![Just(0_u64), 0..2_000_u64, 0..60_000_u64];
-    let one = (gap, 60..=1514_u32, any::<bool>());
-    prop::collection::vec(one, 1..150).prop_map(|steps| {
+    let step = (gap, 60..=1514_u32, any::<bool>());
+    prop::collection::vec(step, 1..150).prop_map(|steps| {
         let (mut at, mut gso_id) = (0, 0);
         let offer = |(index, (gap, bytes, new_super_packet)): (usize, (u64, u32, bool))| {
             at += gap;

@@ -97,7 +97,7 @@ impl Results {
 
     /// The stream with this number.
     pub fn stream(&self, id: u32) -> Option<&StreamResult> {
-        self.streams.iter().find(|one| one.id == id)
+        self.streams.iter().find(|stream| stream.id == id)
     }
 }
 
@@ -150,8 +150,8 @@ mod tests {
     fn a_stock_servers_document_is_read() {
         let read = Results::read(&serde_json::from_str(OF_3_12).unwrap()).unwrap();
         assert_eq!(read.cpu_percent, [12.5, 1.5, 11.0]);
-        let one = read.stream(1).unwrap();
-        assert_eq!((one.bytes, one.retransmits, one.end_s), (123_456_789_012, None, 2.000_664));
+        let stream = read.stream(1).unwrap();
+        assert_eq!((stream.bytes, stream.retransmits, stream.end_s), (123_456_789_012, None, 2.000_664));
         assert!(read.telemetry.is_none() && !read.has_retransmits);
     }
 

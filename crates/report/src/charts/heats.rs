@@ -125,9 +125,9 @@ fn value<'a>(cell: &'a CellResult, path: &str) -> Option<&'a str> {
 pub(super) fn told_apart(values: &IndexSet<&str>) -> Vec<String> {
     let words: Vec<Vec<&str>> = values.iter().map(|value| value.split_whitespace().collect()).collect();
     let shortest = words.iter().map(Vec::len).min().unwrap_or(0);
-    let is_shared = |place: &usize| words.iter().all(|one| one[*place] == words[0][*place]);
+    let is_shared = |place: &usize| words.iter().all(|value_words| value_words[*place] == words[0][*place]);
     let shared = (0..shortest.saturating_sub(1)).take_while(is_shared).count();
-    words.iter().map(|one| one[shared..].join(" ")).collect()
+    words.iter().map(|value_words| value_words[shared..].join(" ")).collect()
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(super) fn of(variant: Option<&str>, cells: &[&CellResult]) -> Vec<Trips> {
 fn chart(variant: Option<&str>, cell: &CellResult) -> Option<Trips> {
     let series = series(cell);
     let idle_ns = cell.flows.iter().find_map(|flow| flow.latency.idle_rtt_us).map(|us| us as f64 * 1e3);
-    let all = || series.iter().flat_map(|one| &one.points).map(|point| point[0]).chain(idle_ns);
+    let all = || series.iter().flat_map(|curve| &curve.points).map(|point| point[0]).chain(idle_ns);
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let name = super::name_of(cell, &[]);
     let title = if name.is_empty() { "round trips".to_owned() } else { format!("round trips, {name}") };

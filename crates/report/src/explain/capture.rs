@@ -67,9 +67,9 @@ impl<'a> ExplainedFlow<'a> {
         let confidence = diagnosis.as_ref().and_then(evidence::confidence_of);
         Self {
             flow,
-            figures: diagnosis.as_ref().map(|one| one.figures),
-            witnesses: diagnosis.as_ref().map(|one| one.witnesses.clone()),
-            timeline: diagnosis.map(|one| one.timeline),
+            figures: diagnosis.as_ref().map(|diagnosis| diagnosis.figures),
+            witnesses: diagnosis.as_ref().map(|diagnosis| diagnosis.witnesses.clone()),
+            timeline: diagnosis.map(|diagnosis| diagnosis.timeline),
             confidence,
         }
     }
@@ -112,7 +112,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
     let diagnosis = flow.diagnosis();
-    if let Some(text) = diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
+    if let Some(text) = diagnosis.as_ref().and_then(|diagnosis| evidence::confidence(diagnosis, true)) {
         say(&text);
     }
     if let Some(text) = evidence::rule(flow.verdict.rule, flow.verdict.margin) {

@@ -93,8 +93,12 @@ fn limits(experiment: &Experiment) -> Option<String> {
 fn tiles(experiment: &Experiment) -> Markup {
     let runs: usize = experiment.cells.iter().map(|cell| cell.runs).sum();
     let valid: usize = experiment.cells.iter().map(|cell| cell.valid).sum();
-    let failed =
-        experiment.cells.iter().flat_map(|cell| &cell.expectations).filter(|one| one.failed()).count();
+    let failed = experiment
+        .cells
+        .iter()
+        .flat_map(|cell| &cell.expectations)
+        .filter(|expectation| expectation.failed())
+        .count();
     html! {
         dl class="tiles" {
             div { dt { (term("cell", "cells")) } dd { (experiment.cells.len()) } }

@@ -100,7 +100,7 @@ fn body(page: &CapturePage<'_>) -> Markup {
                     h2 id="packets-title" { "Graphs" }
                     p class="hint" { (page.chosen) }
                     (place())
-                    @for one in page.drawn { (pictures(&one.label, one, usize::MAX)) }
+                    @for segments in page.drawn { (pictures(&segments.label, segments, usize::MAX)) }
                 }
             }
             section id="verdicts" aria-labelledby="verdicts-title" {
@@ -132,9 +132,9 @@ pub(super) fn of_runs(page: &Page<'_>) -> Markup {
                     }
                 }
                 (place())
-                @for one in page.captures.iter().take(RUNS) {
-                    @if let Some(cell) = cell_of(&one.directory) {
-                        (pictures(&cell.coordinates(), &one.segments, 2))
+                @for capture in page.captures.iter().take(RUNS) {
+                    @if let Some(cell) = cell_of(&capture.directory) {
+                        (pictures(&cell.coordinates(), &capture.segments, 2))
                         p class="still" { a href={ "#" (anchor(cell)) } { "Its verdict" } }
                     }
                 }
@@ -156,12 +156,12 @@ fn place() -> Markup {
 }
 
 /// The first `most` still pictures.
-fn pictures(label: &str, one: &Segments, most: usize) -> Markup {
+fn pictures(label: &str, segments: &Segments, most: usize) -> Markup {
     html! {
         div class="still" {
             h3 { bdi { (label) } }
             div class="figures" {
-                @for graph in one.pictures.iter().filter(|graph| graph.has_marks()).take(most) {
+                @for graph in segments.pictures.iter().filter(|graph| graph.has_marks()).take(most) {
                     figure { figcaption { bdi { (graph.title) } } (svg::capture(graph).inline()) }
                 }
             }
@@ -243,10 +243,10 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
                 @if advice.clone().next().is_some() {
                     h3 { "What to change" }
                     ol {
-                        @for one in advice {
+                        @for change in advice {
                             li {
-                                (one.change) ": " (one.why)
-                                @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
+                                (change.change) ": " (change.why)
+                                @if !change.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (change.commands.join("\n")) } } }
                             }
                         }
                     }

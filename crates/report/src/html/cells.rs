@@ -22,12 +22,12 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     html! {
         section id="verdicts" aria-labelledby="verdicts-title" {
             h2 id="verdicts-title" { "Verdicts and advice" }
-            @for cell in &page.experiment.cells { (one(page, cell, is_open)) }
+            @for cell in &page.experiment.cells { (cell_details(page, cell, is_open)) }
         }
     }
 }
 
-fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
+fn cell_details(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
     html! {
         details class="cell" open[is_open] {
             summary {
@@ -121,21 +121,21 @@ fn ledger(cell: &CellResult) -> Markup {
 
 fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
     let all: Vec<&Advice> = cell.verdict.advice.iter().flatten().collect();
-    let can_be_tried = all.iter().any(|one| !one.set.is_empty());
+    let can_be_tried = all.iter().any(|advice| !advice.set.is_empty());
     html! {
         @if !all.is_empty() {
             div class="advice" {
                 h3 { "What to change" }
                 ol {
-                    @for one in all {
+                    @for advice in all {
                         li {
-                            @if one.set.is_empty() {
-                                (one.change) ": " (one.why)
+                            @if advice.set.is_empty() {
+                                (advice.change) ": " (advice.why)
                             } @else {
-                                code { (one.change) } " " (one.why)
-                                @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (quantity::rate(bps)) } }
+                                code { (advice.change) } " " (advice.why)
+                                @if let Some(bps) = advice.predicted_bps { ". Predicted: " strong { (quantity::rate(bps)) } }
                             }
-                            @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
+                            @if !advice.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (advice.commands.join("\n")) } } }
                         }
                     }
                 }

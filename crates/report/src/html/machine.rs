@@ -176,7 +176,7 @@ fn in_words(runs: &[RunPart]) -> Vec<String> {
         _ => format!(" (run {})", part.series.directory),
     };
     let known = || runs.iter().filter_map(|part| Some((part, samples(part)?)));
-    let (due, taken) = known().fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1));
+    let (due, taken) = known().fold((0, 0), |sum, (_, counts)| (sum.0 + counts.0, sum.1 + counts.1));
     let most = known().max_by_key(|(_, (due, taken))| due - taken).filter(|(_, (due, taken))| taken < due);
     let sampled = (due > 0).then(|| match most {
         None => format!("Every one of the {due} samples that were due was taken."),

@@ -119,11 +119,11 @@ pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<Blobs> 
     };
     let (runs, curves): (Vec<Head>, Vec<Run>) = page.runs.iter().filter_map(known).unzip();
     let lines = curves.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<_>>>()?;
-    let captures = page.captures.iter().map(|one| one.segments.head()).collect();
+    let captures = page.captures.iter().map(|capture| capture.segments.head()).collect();
     Ok(Blobs {
         data: serde_json::to_string(&Data { charts, runs, captures })?,
         curves: lines.join("\n"),
-        segments: segments::lines(page.captures.iter().map(|one| &one.segments))?,
+        segments: segments::lines(page.captures.iter().map(|capture| &capture.segments))?,
     })
 }
 

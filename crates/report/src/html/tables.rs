@@ -27,7 +27,7 @@ pub(super) fn section(experiment: &Experiment) -> Markup {
 
 /// The published conclusions, judged.
 pub(super) fn conclusions(experiment: &Experiment) -> Markup {
-    let one = |result: &ConclusionResult| {
+    let item = |result: &ConclusionResult| {
         let tone = match result.opinion {
             Opinion::Confirmed => "good",
             Opinion::Refuted => "bad",
@@ -48,7 +48,7 @@ pub(super) fn conclusions(experiment: &Experiment) -> Markup {
         @if !experiment.conclusions.is_empty() {
             section aria-labelledby="conclusions-title" {
                 h2 id="conclusions-title" { (conclusions::TITLE) }
-                ol class="conclusions" { @for result in &experiment.conclusions { (one(result)) } }
+                ol class="conclusions" { @for result in &experiment.conclusions { (item(result)) } }
             }
         }
     }
@@ -81,7 +81,7 @@ fn part_of(sheet: &Sheet, id: &str, number: usize, rows: &[(&String, &Vec<Entry>
         div class="scroll sheet" tabindex="0" role="region" aria-labelledby=(id) {
             table class=[(number == 0).then_some("main")] data-sheet=(number) {
                 caption id=(id) { bdi { (caption) } }
-                thead { tr { @for one in &sheet.headings { (heading(one)) } } }
+                thead { tr { @for name in &sheet.headings { (heading(name)) } } }
                 tbody {
                     @for (cell, row) in rows {
                         tr data-cell=(cell) {

@@ -25,20 +25,24 @@ pub(super) struct Counts {
 
 /// Those of a client that sends: its last interval has what was counted until the stream's end.
 pub(super) fn sent(summary: &StreamSummary, intervals: &[Interval]) -> Vec<Counts> {
-    let bytes = whole(intervals.iter().map(|one| one.sent_bytes), summary.sent_bytes);
+    let bytes = whole(intervals.iter().map(|interval| interval.sent_bytes), summary.sent_bytes);
     let again = summary.tcp.map(|info| {
-        whole(intervals.iter().map(|one| one.retransmits.unwrap_or(0.0)), u64::from(info.retransmits))
+        whole(
+            intervals.iter().map(|interval| interval.retransmits.unwrap_or(0.0)),
+            u64::from(info.retransmits),
+        )
     });
-    let packets =
-        summary.udp.map(|udp| whole(intervals.iter().map(|one| one.datagrams.unwrap_or(0.0)), udp.sent));
+    let packets = summary
+        .udp
+        .map(|udp| whole(intervals.iter().map(|interval| interval.datagrams.unwrap_or(0.0)), udp.sent));
     let at = |all: &Option<Vec<u64>>, at: usize| all.as_ref().map(|counts| counts[at]);
-    let counts = |(place, one): (usize, &Interval)| Counts {
-        from_us: one.from_us,
-        to_us: one.to_us,
+    let counts = |(place, interval): (usize, &Interval)| Counts {
+        from_us: interval.from_us,
+        to_us: interval.to_us,
         bytes: bytes[place],
         retransmits: at(&again, place),
         packets: at(&packets, place),
-        look: one.look,
+        look: interval.look,
         ..Counts::default()
     };
     intervals.iter().enumerate().map(counts).collect()
@@ -53,20 +57,20 @@ pub(super) fn received(summary: &StreamSummary, intervals: &[Interval]) -> Vec<C
         let jitter_ns = summary.udp.and_then(|udp| udp.jitter_ns);
         all.push(Interval { from_us: stopped_us, to_us: ended_us, jitter_ns, ..Interval::default() });
     }
-    let bytes = whole(all.iter().map(|one| one.received_bytes), summary.received_bytes);
+    let bytes = whole(all.iter().map(|interval| interval.received_bytes), summary.received_bytes);
     let datagrams = summary.udp.map(|udp| {
-        let arrived = whole(all.iter().map(|one| one.arrived.unwrap_or(0.0)), udp.received);
-        let sent = whole(all.iter().map(|one| one.datagrams.unwrap_or(0.0)), udp.sent);
+        let arrived = whole(all.iter().map(|interval| interval.arrived.unwrap_or(0.0)), udp.received);
+        let sent = whole(all.iter().map(|interval| interval.datagrams.unwrap_or(0.0)), udp.sent);
         let lost = lost(&sent, &arrived, udp.sent.saturating_sub(udp.received));
         (arrived, lost)
     });
-    let counts = |(place, one): (usize, &Interval)| Counts {
-        from_us: one.from_us,
-        to_us: one.to_us,
+    let counts = |(place, interval): (usize, &Interval)| Counts {
+        from_us: interval.from_us,
+        to_us: interval.to_us,
         bytes: bytes[place],
         packets: datagrams.as_ref().map(|(arrived, lost)| arrived[place] + lost[place]),
         lost_packets: datagrams.as_ref().map_or(0, |(_, lost)| lost[place]),
-        jitter_ns: one.jitter_ns,
+        jitter_ns: interval.jitter_ns,
         ..Counts::default()
     };
     all.iter().enumerate().map(counts).collect()
@@ -102,8 +106,8 @@ fn lost(sent: &[u64], arrived: &[u64], total: u64) -> Vec<u64> {
         .collect();
     let mut known = vec![total; outstanding.len()];
     let mut least = i128::from(total);
-    for (place, &one) in outstanding.iter().enumerate().rev().skip(1) {
-        least = least.min(one.max(0));
+    for (place, &count) in outstanding.iter().enumerate().rev().skip(1) {
+        least = least.min(count.max(0));
         known[place] = u64::try_from(least).unwrap_or(0);
     }
     let mut before = 0;

@@ -26,7 +26,7 @@ pub fn number(number: u32, count: u32) -> String {
 pub fn repeated(tests: &[TestResult]) -> String {
     let mut text = String::new();
     for sends in [true, false] {
-        let rate = |one: &TestResult| if sends { one.to_server_bps } else { one.to_client_bps };
+        let rate = |test: &TestResult| if sends { test.to_server_bps } else { test.to_client_bps };
         let rates: Vec<f64> = tests.iter().filter(|test| test.valid).filter_map(rate).collect();
         let Some(middle) = median(&rates) else { continue };
         let [least, most] = [f64::min, f64::max].map(|of| rates.iter().copied().fold(middle, of));
@@ -45,13 +45,13 @@ pub fn repeated(tests: &[TestResult]) -> String {
 pub fn interval(measured: &Measured, interval: &Interval) -> String {
     let mut text = String::new();
     let each = || measured.streams.iter().zip(&interval.streams);
-    for (stream, one) in each() {
-        let _ = writeln!(text, "{}", line(measured, &name(stream), interval, stream.sends, one));
+    for (stream, count) in each() {
+        let _ = writeln!(text, "{}", line(measured, &name(stream), interval, stream.sends, count));
     }
     if measured.parallel > 1 {
         for sends in [true, false] {
-            let of_way = each().filter(|(stream, _)| stream.sends == sends).map(|(_, one)| one.counted);
-            if measured.streams.iter().any(|one| one.sends == sends) {
+            let of_way = each().filter(|(stream, _)| stream.sends == sends).map(|(_, count)| count.counted);
+            if measured.streams.iter().any(|stream| stream.sends == sends) {
                 let all = IntervalCount { counted: sum(of_way), look: None };
                 let _ = writeln!(
                     text,
@@ -64,17 +64,17 @@ pub fn interval(measured: &Measured, interval: &Interval) -> String {
     text
 }
 
-fn line(measured: &Measured, name: &str, interval: &Interval, sends: bool, one: &IntervalCount) -> String {
+fn line(measured: &Measured, name: &str, interval: &Interval, sends: bool, count: &IntervalCount) -> String {
     let span_us = interval.to_us.saturating_sub(interval.from_us);
-    let mut text = amounts(name, interval.from_us, interval.to_us, one.counted.bytes, span_us);
+    let mut text = amounts(name, interval.from_us, interval.to_us, count.counted.bytes, span_us);
     if measured.is_udp {
         text.push_str(&if sends {
-            one.counted.packets.to_string()
+            count.counted.packets.to_string()
         } else {
-            lost(&one.counted, measured.is_clock_set)
+            lost(&count.counted, measured.is_clock_set)
         });
-    } else if let Some(look) = one.look {
-        let again = one.counted.retransmits.unwrap_or(0);
+    } else if let Some(look) = count.look {
+        let again = count.counted.retransmits.unwrap_or(0);
         let (cwnd, rtt) = (quantity::bytes(look.cwnd_bytes), quantity::duration(look.srtt_us));
         let _ = write!(text, "{again:<6} {cwnd:<11} {rtt}");
     }
@@ -131,10 +131,11 @@ pub fn summary(measured: &Measured, finding: &TestFinding, style: Style) -> Stri
         );
     }
     for sends in [true, false].into_iter().filter(|_| measured.parallel > 1) {
-        let of_way = || measured.streams.iter().filter(|one| one.sends == sends);
+        let of_way = || measured.streams.iter().filter(|stream| stream.sends == sends);
         if of_way().next().is_some() {
             let name = format!("sum {}", arrow(sends));
-            let (sent, received) = (sum(of_way().map(|one| one.sent)), sum(of_way().map(|one| one.received)));
+            let (sent, received) =
+                (sum(of_way().map(|stream| stream.sent)), sum(of_way().map(|stream| stream.received)));
             total(&name, "sent", &sent, again(&sent).trim_start_matches(", "));
             total(&name, "received", &received, of_receiver(&received).trim_start_matches(", "));
         }
@@ -161,10 +162,10 @@ fn clocks(finding: &TestFinding, style: Style) -> String {
     let time = |us: i64| Kind::Time.alone(us as f64 * 1e3);
     let mut text = String::new();
     if let Some(delays) = &finding.one_way_delay {
-        for (way, one) in [("to the server", &delays.to_server), ("from the server", &delays.to_client)] {
-            let Some(idle) = one.idle_us else { continue };
+        for (way, delay) in [("to the server", &delays.to_server), ("from the server", &delays.to_client)] {
+            let Some(idle) = delay.idle_us else { continue };
             let _ = write!(text, "\nOne-way delay {way}: {}", time(idle));
-            if let (Some(middle), Some(high)) = (one.loaded_us_p50, one.loaded_us_p95) {
+            if let (Some(middle), Some(high)) = (delay.loaded_us_p50, delay.loaded_us_p95) {
                 let _ = write!(text, ", under load {} (95 % below {})", time(middle), time(high));
             }
         }
@@ -187,13 +188,13 @@ fn verdicts(finding: &TestFinding, style: Style) -> String {
     if finding.connections.is_empty() || !finding.invalid.is_empty() {
         return prose::filled(&finding.verdict, "", "", style.width) + "\n";
     }
-    let all: Vec<String> = finding.connections.iter().map(|one| in_words(one, style)).collect();
+    let all: Vec<String> = finding.connections.iter().map(|connection| in_words(connection, style)).collect();
     all.join("\n")
 }
 
 /// What the verdict rests on, and what it can't see.
 fn rests_on(measured: &Measured, finding: &TestFinding) -> String {
-    let receives = measured.streams.iter().any(|one| !one.sends);
+    let receives = measured.streams.iter().any(|stream| !stream.sends);
     if !finding.invalid.is_empty() {
         return "The figures are what both ends counted, and are not to be compared.".to_owned();
     }

@@ -138,7 +138,7 @@ pub struct Measured {
 impl Measured {
     /// The document, with `finding` as the member `pipefill`.
     pub fn document(&self, finding: &Value) -> Value {
-        let intervals: Vec<Value> = self.intervals.iter().map(|one| self.interval(one)).collect();
+        let intervals: Vec<Value> = self.intervals.iter().map(|interval| self.interval(interval)).collect();
         let mut document =
             json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding});
         if let Some(title) = &self.title {
@@ -164,7 +164,8 @@ impl Measured {
     /// Payload that was received of the streams on which this host sends, or of those on which it receives, bits per second; `None` where
     /// there are none.
     pub fn received_bps(&self, sends: bool) -> Option<f64> {
-        let of_way = || self.streams.iter().filter(|one| one.sends == sends).map(|one| one.received);
+        let of_way =
+            || self.streams.iter().filter(|stream| stream.sends == sends).map(|stream| stream.received);
         of_way().next()?;
         let all = sum(of_way());
         Some(all.bytes as f64 * 8e6 / all.span_us.max(1) as f64)
@@ -172,13 +173,13 @@ impl Measured {
 
     /// Whether both directions carry data.
     pub fn is_both_ways(&self) -> bool {
-        self.streams.iter().any(|one| one.sends) && self.streams.iter().any(|one| !one.sends)
+        self.streams.iter().any(|stream| stream.sends) && self.streams.iter().any(|stream| !stream.sends)
     }
 
     fn start(&self) -> Value {
-        let connected = self.streams.iter().map(|one| {
-            json!({"socket": one.socket, "local_host": one.local.0, "local_port": one.local.1,
-                   "remote_host": one.remote.0, "remote_port": one.remote.1})
+        let connected = self.streams.iter().map(|stream| {
+            json!({"socket": stream.socket, "local_host": stream.local.0, "local_port": stream.local.1,
+                   "remote_host": stream.remote.0, "remote_port": stream.remote.1})
         });
         let mut start = json!({
             "connected": connected.collect::<Vec<_>>(),
@@ -215,10 +216,10 @@ impl Measured {
 
     fn interval(&self, interval: &Interval) -> Value {
         let streams = self.streams.iter().zip(&interval.streams);
-        let each = streams.clone().map(|(stream, one)| {
-            let mut object = self.of_interval(interval, stream.sends, &one.counted);
+        let each = streams.clone().map(|(stream, count)| {
+            let mut object = self.of_interval(interval, stream.sends, &count.counted);
             object.insert("socket".to_owned(), json!(stream.socket));
-            if let Some(look) = one.look {
+            if let Some(look) = count.look {
                 object.extend(members(&[
                     ("snd_cwnd", look.cwnd_bytes),
                     ("snd_wnd", look.rwnd_bytes),
@@ -232,7 +233,7 @@ impl Measured {
         let mut document = json!({"streams": each.collect::<Vec<_>>()});
         for (name, sends) in self.ways("sum", "sum_bidir_reverse") {
             let of_way = streams.clone().filter(|(stream, _)| stream.sends == sends);
-            let sum = sum(of_way.map(|(_, one)| one.counted));
+            let sum = sum(of_way.map(|(_, count)| count.counted));
             document[name] = Value::Object(self.of_interval(interval, sends, &sum));
         }
         document
@@ -255,8 +256,9 @@ impl Measured {
         let mut end =
             json!({"streams": (0..self.streams.len()).map(|at| self.stream_end(at)).collect::<Vec<_>>()});
         for (suffix, sends) in self.ways("", "_bidir_reverse") {
-            let of_way = || self.streams.iter().filter(|one| one.sends == sends);
-            let (sent, received) = (sum(of_way().map(|one| one.sent)), sum(of_way().map(|one| one.received)));
+            let of_way = || self.streams.iter().filter(|stream| stream.sends == sends);
+            let (sent, received) =
+                (sum(of_way().map(|stream| stream.sent)), sum(of_way().map(|stream| stream.received)));
             if self.is_udp {
                 let mut all = rated(0, received.span_us, sent.bytes, sends);
                 all.extend(datagrams(Some(received.jitter_ns), received.lost, sent.packets));
@@ -304,7 +306,7 @@ impl Measured {
             all.insert("out_of_order".to_owned(), json!(stream.received.reordered));
             return json!({"udp": all});
         }
-        let looks = || self.intervals.iter().filter_map(|one| one.streams.get(at)?.look);
+        let looks = || self.intervals.iter().filter_map(|interval| interval.streams.get(at)?.look);
         let trips: Vec<u64> = looks().map(|look| look.srtt_us).collect();
         let mut sender = side(&stream.sent);
         sender.extend(members(&[
@@ -335,18 +337,18 @@ fn members(values: &[(&str, u64)]) -> Map<String, Value> {
 /// All streams together: jitter is their mean.
 pub(super) fn sum(all: impl Iterator<Item = Counted>) -> Counted {
     let (mut sum, mut count) = (Counted::default(), 0);
-    for one in all {
+    for counted in all {
         count += 1;
-        sum.bytes = sum.bytes.saturating_add(one.bytes);
-        sum.retransmits = match (sum.retransmits, one.retransmits) {
+        sum.bytes = sum.bytes.saturating_add(counted.bytes);
+        sum.retransmits = match (sum.retransmits, counted.retransmits) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
         };
-        sum.packets = sum.packets.saturating_add(one.packets);
-        sum.lost = sum.lost.saturating_add(one.lost);
-        sum.reordered = sum.reordered.saturating_add(one.reordered);
-        sum.jitter_ns = sum.jitter_ns.saturating_add(one.jitter_ns);
-        sum.span_us = sum.span_us.max(one.span_us);
+        sum.packets = sum.packets.saturating_add(counted.packets);
+        sum.lost = sum.lost.saturating_add(counted.lost);
+        sum.reordered = sum.reordered.saturating_add(counted.reordered);
+        sum.jitter_ns = sum.jitter_ns.saturating_add(counted.jitter_ns);
+        sum.span_us = sum.span_us.max(counted.span_us);
     }
     Counted { jitter_ns: sum.jitter_ns / count.max(1), ..sum }
 }

@@ -20,7 +20,7 @@ pub(super) struct Column {
 /// A run as JSON, with what its row has beside: of its cell, and of the verdict on its headline.
 pub(super) fn row(cell: &CellResult, run: &RunMetrics) -> serde_json::Result<Value> {
     let mut row = serde_json::to_value(run)?;
-    let reasons: Vec<&str> = run.invalid.iter().map(|one| one.reason.as_str()).collect();
+    let reasons: Vec<&str> = run.invalid.iter().map(|invalid| invalid.reason.as_str()).collect();
     row["cell"] = json!(cell.index);
     row["deterministic"] = json!(cell.deterministic);
     row["offered_bps"] = json!(cell.offered_bps);

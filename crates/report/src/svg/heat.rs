@@ -31,7 +31,7 @@ pub(crate) fn heat(map: &Map<'_>) -> Picture {
         @for (place, value) in map.y.values.iter().enumerate().step_by(rows) {
             text class="tick end" x=(n(left - 6.0)) y=(n(top + height * (place as f64 + 0.5) + 4.0)) { (clipped(value)) }
         }
-        @for one in &map.fields { (field(map, one, width, height)) }
+        @for square in &map.fields { (field(map, square, width, height)) }
         text class="tick" x=(n(left)) y=(n(bottom + 34.0)) { "bit/s; dark: " (Kind::Rate.alone(low)) ", light: " (Kind::Rate.alone(high)) }
     };
     Picture::new(bottom + 42.0, &map.title, content)

@@ -106,8 +106,8 @@ pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span], rates: &
                 }
             }
         }
-        @for (number, one) in bands.iter().enumerate() {
-            (band(one, panels_end + BAND.1 + (BAND.0 + BAND.1) * number as f64, &time))
+        @for (number, of_stream) in bands.iter().enumerate() {
+            (band(of_stream, panels_end + BAND.1 + (BAND.0 + BAND.1) * number as f64, &time))
         }
         (time_labels(bottom, &time.scale, &ticks))
         (below)
@@ -273,7 +273,7 @@ fn factor(kind: Kind) -> f64 {
 /// The panels for which something was measured.
 fn panels(series: &RunSeries, rates: &[PathRate]) -> Vec<Panel> {
     let below = PANELS.iter().map(|&(name, kind, curves)| {
-        let mut drawn: Vec<Drawn> = curves.iter().filter_map(|one| drawn_of(series, one)).collect();
+        let mut drawn: Vec<Drawn> = curves.iter().filter_map(|curve| drawn_of(series, curve)).collect();
         if name == ROUND_TRIPS {
             drawn.extend(pings(series));
         }
@@ -291,7 +291,7 @@ fn goodput(series: &RunSeries, rates: &[PathRate]) -> Panel {
         let known = series.curves.iter().filter_map(|curve| named(curve.quantity));
         known.filter_map(|(quantity, (name, class))| drawn_of(series, &(quantity, &*name, &*class))).collect()
     } else {
-        only.iter().filter_map(|one| drawn_of(series, one)).collect()
+        only.iter().filter_map(|curve| drawn_of(series, curve)).collect()
     };
     let most = highest(&measured);
     let mut curves = if measured.is_empty() { Vec::new() } else { rate_lines(rates, series, most) };

@@ -7,12 +7,12 @@ use pipefill_analysis::findings::connections::{
 
 /// Why nothing is said of what limits a test.
 pub(super) fn invalid(all: &[InvalidEnd]) -> String {
-    let reason = |one: &InvalidEnd| {
-        let place = match one.end {
+    let reason = |invalid: &InvalidEnd| {
+        let place = match invalid.end {
             TestEnd::Client => "at this host",
             TestEnd::Server => "at the server",
         };
-        format!("{place}, {}", one.detail)
+        format!("{place}, {}", invalid.detail)
     };
     let reasons: Vec<String> = all.iter().map(reason).collect();
     format!("This test is invalid: {}. Its figures do not show what the path can carry.", reasons.join("; "))
@@ -25,13 +25,14 @@ pub(crate) fn warnings(found: &TestFinding) -> Vec<String> {
     contradictions.chain(others).chain(found.clock_set.iter().map(clock_set)).collect()
 }
 
-fn contradiction(one: &Contradiction) -> String {
-    let amount = |count: u64| match one.unit {
+fn contradiction(contradiction: &Contradiction) -> String {
+    let amount = |count: u64| match contradiction.unit {
         CountUnit::Bytes => Kind::Bytes.alone(count as f64),
         CountUnit::Datagrams => format!("{count} datagrams"),
     };
-    let (claimed, counted, stream) = (amount(one.claimed), amount(one.counted), one.stream);
-    let told = match one.kind {
+    let (claimed, counted, stream) =
+        (amount(contradiction.claimed), amount(contradiction.counted), contradiction.stream);
+    let told = match contradiction.kind {
         ContradictionKind::ReceivedMoreThanSent => {
             format!("it received {claimed} of stream {stream}, but this host sent {counted}")
         }

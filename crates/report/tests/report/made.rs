@@ -42,10 +42,10 @@ pub fn experiment(repeats: u32) -> (Experiment, Vec<RunPart>) {
 /// One run of TCP and UDP to the receiver, TCP back, and pings, half of which are sent before the others begin. The path is limited one way.
 pub fn mixed() -> (Experiment, Vec<RunPart>) {
     let mut spec = spec(Protocol::Tcp, 10);
-    let one = |protocol, direction| FlowSpec { direction, ..flow(protocol) };
-    spec.flows.push(one(Protocol::Udp, Direction::Forward));
-    spec.flows.push(one(Protocol::Tcp, Direction::Reverse));
-    spec.flows.push(one(Protocol::Ping, Direction::Forward));
+    let directed = |protocol, direction| FlowSpec { direction, ..flow(protocol) };
+    spec.flows.push(directed(Protocol::Udp, Direction::Forward));
+    spec.flows.push(directed(Protocol::Tcp, Direction::Reverse));
+    spec.flows.push(directed(Protocol::Ping, Direction::Forward));
     spec.flows[3].ping =
         Some(PingSpec { payloads: vec![Bytes::new(56)], interval: Duration::from_millis(100) });
     let cell = cell(0, &[], spec);

@@ -174,7 +174,7 @@ fn a_series_keeps_its_colour_where_others_have_no_value() {
                 cell.goodput_bps = None;
             }
         }
-        let plot = files(&experiment, &runs).into_iter().find(|one| one.name.contains("goodput-against"));
+        let plot = files(&experiment, &runs).into_iter().find(|file| file.name.contains("goodput-against"));
         let svg = plot.unwrap().svg;
         let tree = resvg::usvg::roxmltree::Document::parse(&svg).unwrap();
         let dots = tree.descendants().filter_map(|node| node.attribute("class"));

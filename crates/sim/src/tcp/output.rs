@@ -251,7 +251,7 @@ impl Sender {
         let segments = self.board.packet_segments(index, most);
         let bytes = (index..index + u64::from(segments))
             .filter_map(|at| self.board.get(at))
-            .map(|one| u64::from(one.len));
+            .map(|sent| u64::from(sent.len));
         let xmit_us = self.pace(bytes.sum());
         self.last_sent = self.now;
         self.last_gso_id += 1;

@@ -239,7 +239,7 @@ impl Scoreboard {
 
     /// Whether two neighbours are SACKed, nothing else, and of one length.
     fn may_join(&self, before: u64, after: u64) -> bool {
-        let is_plain = |one: &Sent| one.has(mark::SACKED) && !one.has(mark::LOST | mark::RETRANS);
+        let is_plain = |sent: &Sent| sent.has(mark::SACKED) && !sent.has(mark::LOST | mark::RETRANS);
         let both = self.get(before).zip(self.get(after));
         both.is_some_and(|(before, after)| is_plain(before) && is_plain(after) && before.len == after.len)
     }
@@ -280,7 +280,7 @@ impl Scoreboard {
     /// together. One at least.
     pub(crate) fn packet_segments(&self, index: u64, most: u32) -> u32 {
         let rest = (index + 1..).take(most.max(1) as usize - 1);
-        let is_same = |at: &u64| self.get(*at).is_some_and(|one| waits(one) && !one.has(mark::HEAD));
+        let is_same = |at: &u64| self.get(*at).is_some_and(|sent| waits(sent) && !sent.has(mark::HEAD));
         1 + rest.take_while(is_same).count() as u32
     }
 

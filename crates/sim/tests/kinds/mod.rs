@@ -47,8 +47,10 @@ impl Observer for Told {
     }
 
     fn spurious(&mut self, connection: &Connection, _: Side, spurious: &Spurious) {
-        if let Some(one) = self.0.get_mut(&(connection.id(), spurious.sent_ns / 1000, spurious.seq_from)) {
-            one.1 = true;
+        if let Some(retransmission) =
+            self.0.get_mut(&(connection.id(), spurious.sent_ns / 1000, spurious.seq_from))
+        {
+            retransmission.1 = true;
         }
     }
 }
@@ -160,14 +162,18 @@ fn segments(file: &[u8]) -> Vec<Segment> {
 fn for_nothing(sender: &[u8], receiver: &[u8]) -> BTreeSet<Place> {
     let taken = taken(receiver);
     let (mut first, mut has_come, mut found) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-    for one in segments(sender).into_iter().filter(|one| one.payload > 0) {
-        let stream = one.source.port - FIRST_PORT;
-        let isn = *first.entry(stream).or_insert(one.seq);
-        if has_come.contains(&(stream, one.seq)) {
-            found.insert((u64::from(stream), one.time_ns / 1000, u64::from(one.seq.wrapping_sub(isn)) + 1));
+    for segment in segments(sender).into_iter().filter(|segment| segment.payload > 0) {
+        let stream = segment.source.port - FIRST_PORT;
+        let isn = *first.entry(stream).or_insert(segment.seq);
+        if has_come.contains(&(stream, segment.seq)) {
+            found.insert((
+                u64::from(stream),
+                segment.time_ns / 1000,
+                u64::from(segment.seq.wrapping_sub(isn)) + 1,
+            ));
         }
-        if taken.contains(&(stream, one.seq, one.ip_id)) {
-            has_come.insert((stream, one.seq));
+        if taken.contains(&(stream, segment.seq, segment.ip_id)) {
+            has_come.insert((stream, segment.seq));
         }
     }
     found
@@ -178,24 +184,24 @@ fn for_nothing(sender: &[u8], receiver: &[u8]) -> BTreeSet<Place> {
 fn taken(receiver: &[u8]) -> BTreeSet<(u16, u32, u16)> {
     let (mut taken, mut have, mut recent, mut acked) =
         (BTreeSet::new(), BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-    for one in segments(receiver) {
-        if one.source.port < FIRST_PORT {
-            acked.insert(one.destination.port - FIRST_PORT, one.ack);
+    for segment in segments(receiver) {
+        if segment.source.port < FIRST_PORT {
+            acked.insert(segment.destination.port - FIRST_PORT, segment.ack);
             continue;
         }
-        let stream = one.source.port - FIRST_PORT;
-        let Some((stamp, _)) = one.options.timestamps else {
+        let stream = segment.source.port - FIRST_PORT;
+        let Some((stamp, _)) = segment.options.timestamps else {
             panic!("the simulator's hosts have timestamps")
         };
         let newest: &mut u32 = recent.entry(stream).or_insert(stamp);
         let is_old = newest.wrapping_sub(stamp).cast_signed() > 1;
-        let is_below = |acked: &u32| one.seq.wrapping_sub(*acked).cast_signed() <= 0;
+        let is_below = |acked: &u32| segment.seq.wrapping_sub(*acked).cast_signed() <= 0;
         if !is_old && acked.get(&stream).is_none_or(is_below) {
             *newest = stamp;
         }
-        if one.payload > 0 && (!is_old || have.contains(&(stream, one.seq))) {
-            have.insert((stream, one.seq));
-            taken.insert((stream, one.seq, one.ip_id));
+        if segment.payload > 0 && (!is_old || have.contains(&(stream, segment.seq))) {
+            have.insert((stream, segment.seq));
+            taken.insert((stream, segment.seq, segment.ip_id));
         }
     }
     taken

@@ -37,8 +37,8 @@ fn a_deterministic_cell_is_the_same_under_every_seed() {
         if !sim.is_deterministic(&run.cell.spec) || sim.estimate(&run).as_millis() > 200 {
             continue;
         }
-        let (one, other) = (record(&run, 1), record(&run, 2));
-        assert!(one == other, "scenario {number} is not deterministic");
+        let (first, second) = (record(&run, 1), record(&run, 2));
+        assert!(first == second, "scenario {number} is not deterministic");
         compared += 1;
         if compared == 12 {
             return;

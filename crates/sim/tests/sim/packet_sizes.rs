@@ -72,7 +72,7 @@ fn pings_are_cut_for_the_path() {
         let rest = "[[flow]]\nprotocol = \"ping\"\npayloads = \"1452B 1453B 65500B\"\nduration = \"1s\"\n";
         let record = record(&format!("{FULL}{path}"), rest);
         assert!(record.ping.len() >= 10, "{path}: {}", record.ping.len());
-        assert!(record.ping.iter().all(|one| one.rtt_ns.is_some()), "{path}");
+        assert!(record.ping.iter().all(|sample| sample.rtt_ns.is_some()), "{path}");
     }
 }
 

@@ -138,14 +138,17 @@ mod tests {
 
     #[test]
     fn no_block_that_is_cut_or_changed_passes_for_a_whole_one() {
-        let mut one = Vec::new();
-        write_block(&mut one, b"{\"a\":1}\n{\"a\":2}\n").unwrap();
-        let two = [&one[..], &one[..]].concat();
-        assert_eq!((shape(&[]), shape(&one), shape(&two)), (String::new(), "+".to_owned(), "++".to_owned()));
-        for end in 1..one.len() {
-            assert_eq!(shape(&two[..one.len() + end]), "+t", "{end}");
+        let mut single = Vec::new();
+        write_block(&mut single, b"{\"a\":1}\n{\"a\":2}\n").unwrap();
+        let two = [&single[..], &single[..]].concat();
+        assert_eq!(
+            (shape(&[]), shape(&single), shape(&two)),
+            (String::new(), "+".to_owned(), "++".to_owned())
+        );
+        for end in 1..single.len() {
+            assert_eq!(shape(&two[..single.len() + end]), "+t", "{end}");
         }
-        for at in 0..one.len() {
+        for at in 0..single.len() {
             let mut changed = two.clone();
             changed[at] ^= 1;
             let shape = shape(&changed);

@@ -105,14 +105,14 @@ proptest! {
             writer.flush().unwrap();
         }
         let read = || -> Result<Vec<u64>, StoreError> {
-            summaries(folder.path())?.map(|one| Ok(one?.read::<u64>()?.1)).collect()
+            summaries(folder.path())?.map(|summary| Ok(summary?.read::<u64>()?.1)).collect()
         };
         prop_assert_eq!(read().unwrap(), [figures]);
         let file = folder.path().join("summary.jsonl.zst");
         let bytes = changed(&fs::read(&file).unwrap(), &changes);
         fs::write(&file, bytes).unwrap();
         // What is left of it is what it was.
-        prop_assert!(read().map_or(true, |all| all.iter().all(|one| *one == figures)));
+        prop_assert!(read().map_or(true, |all| all.iter().all(|kept| *kept == figures)));
     }
 
     #[test]

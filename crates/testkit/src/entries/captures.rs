@@ -95,11 +95,14 @@ fn samples(sampling: Sampling) {
 }
 
 /// Two files as the captures of one transfer. Returns how many connections both have.
-pub fn two_files(one: &[u8], other: &[u8]) -> usize {
-    let surveys = [one, other].map(survey);
+pub fn two_files(first_file: &[u8], second_file: &[u8]) -> usize {
+    let surveys = [first_file, second_file].map(survey);
     let (Some(first), Some(second)) = (&surveys[0], &surveys[1]) else { return 0 };
-    let (Ok(mut one), Ok(mut other)) = (Reader::open(one), Reader::open(other)) else { return 0 };
-    let joined = join(&mut one, &mut other, Pairing::of(first, second));
+    let (Ok(mut first_reader), Ok(mut second_reader)) = (Reader::open(first_file), Reader::open(second_file))
+    else {
+        return 0;
+    };
+    let joined = join(&mut first_reader, &mut second_reader, Pairing::of(first, second));
     for way in joined.pairs.iter().flat_map(|pair| &pair.ways) {
         let counts = &way.counts;
         let gone = counts.unmatched_sent.before + counts.unmatched_sent.after;

@@ -33,8 +33,8 @@ pub fn clock(bytes: &[u8]) {
     let all: Vec<Exchange> = (0..).zip(answers).filter_map(exchange).collect();
     let (before, after) = all.split_at(all.len() / 2);
     let Some(clocks) = Clocks::of(before, after) else { return };
-    for one in &all {
-        assert!(clocks.one_way_ns(one).iter().all(|way| way.is_finite()));
+    for exchange in &all {
+        assert!(clocks.one_way_ns(exchange).iter().all(|way| way.is_finite()));
     }
     for at_ns in [0, u64::MAX] {
         let (offset, error) = clocks.offset_ns(at_ns);

@@ -337,7 +337,7 @@ impl Case<'_> {
         } else {
             self.widened(buffers::windows(plan.as_ref(), flow))
         };
-        let law = laws::window_law(receive.min(send), base).map(|one| one * f64::from(flow.parallel));
+        let law = laws::window_law(receive.min(send), base).map(|bps| bps * f64::from(flow.parallel));
         law.map_or(bps, |law| bps.min(rounded(law)))
     }
 
@@ -392,12 +392,12 @@ impl Case<'_> {
         let mss =
             Bytes::new(self.judged.diagnosis.figures.mss_bytes.unwrap_or(self.judged.path.headers.mss()));
         let (rtt, ratio) = (self.base_rtt()?, Ratio::from_fraction(p));
-        let one = match changed.control {
+        let stream_bps = match changed.control {
             _ if p > RARE => None,
             "cubic" => loss::cubic(mss, rtt, ratio),
             "reno" => loss::mathis(mss, rtt, ratio, AckPolicy::EverySegment),
             _ => None,
         }?;
-        Some(bps.min(rounded(one * changed.streams as f64)))
+        Some(bps.min(rounded(stream_bps * changed.streams as f64)))
     }
 }

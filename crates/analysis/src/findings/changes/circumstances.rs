@@ -14,16 +14,16 @@ pub(super) fn notes(
     after: &Experiment,
     pairs: &[(&CellResult, &CellResult)],
 ) -> Vec<String> {
-    let (one, other) = (&before.environment, &after.environment);
+    let (environment_before, environment_after) = (&before.environment, &after.environment);
     let mut notes = Vec::new();
     notes.extend(change("scenario", [&before.experiment], [&after.experiment]));
     notes.extend(change("backend", &backends(before), &backends(after)));
-    notes.extend(change("pipefill", &one.pipefill, &other.pipefill));
-    notes.extend(change("kernel", &one.kernel, &other.kernel));
-    notes.extend(change("data path", &one.data_path, &other.data_path));
-    notes.extend(change("CPUs", &one.cpus, &other.cpus));
-    notes.extend(change("CPU", &one.cpu_model, &other.cpu_model));
-    notes.extend(change("privilege", &one.privilege, &other.privilege));
+    notes.extend(change("pipefill", &environment_before.pipefill, &environment_after.pipefill));
+    notes.extend(change("kernel", &environment_before.kernel, &environment_after.kernel));
+    notes.extend(change("data path", &environment_before.data_path, &environment_after.data_path));
+    notes.extend(change("CPUs", &environment_before.cpus, &environment_after.cpus));
+    notes.extend(change("CPU", &environment_before.cpu_model, &environment_after.cpu_model));
+    notes.extend(change("privilege", &environment_before.privilege, &environment_after.privilege));
     notes.extend(settings(before, after, pairs));
     notes
 }
@@ -51,8 +51,10 @@ fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 /// Settings in which matched cells differ. Where it is one change for all of them, what it is.
 fn settings(before: &Experiment, after: &Experiment, pairs: &[(&CellResult, &CellResult)]) -> Vec<String> {
     let mut changes: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-    for (one, other) in pairs.iter().filter(|(one, other)| one.id != other.id) {
-        let (old, new) = (leaves(spec(before, one)), leaves(spec(after, other)));
+    for (cell_before, cell_after) in
+        pairs.iter().filter(|(cell_before, cell_after)| cell_before.id != cell_after.id)
+    {
+        let (old, new) = (leaves(spec(before, cell_before)), leaves(spec(after, cell_after)));
         let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for path in paths {
             let value =

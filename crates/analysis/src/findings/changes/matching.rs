@@ -19,9 +19,9 @@ type Rule = fn(&CellResult, &CellResult) -> bool;
 /// In this order: what an earlier one has matched is no later one's. An axis on one side may be a fixed value on the other; then
 /// the resolved cells tell.
 const RULES: [Rule; 3] = [
-    |one, other| one.axes == other.axes && one.backend == other.backend,
-    |one, other| one.axes == other.axes,
-    |one, other| one.id == other.id,
+    |before, after| before.axes == after.axes && before.backend == after.backend,
+    |before, after| before.axes == after.axes,
+    |before, after| before.id == after.id,
 ];
 
 /// Matches the cells of both. Where each side has one cell only these are meant, whatever their coordinates.
@@ -30,17 +30,17 @@ pub(super) fn matched<'a>(before: &'a Experiment, after: &'a Experiment) -> Matc
         experiment.cells.iter().filter(|cell| cell.runs > 0).collect()
     };
     let (mut left, mut right) = (ran(before), ran(after));
-    if let ([one], [other]) = (&left[..], &right[..]) {
-        return Matched { pairs: vec![(*one, *other)], ..Matched::default() };
+    if let ([before], [after]) = (&left[..], &right[..]) {
+        return Matched { pairs: vec![(*before, *after)], ..Matched::default() };
     }
     let mut pairs = Vec::new();
     for rule in RULES {
-        left.retain(|one| {
-            let at = right.iter().position(|other| rule(one, other));
-            pairs.extend(at.map(|at| (*one, right.remove(at))));
+        left.retain(|before| {
+            let at = right.iter().position(|after| rule(before, after));
+            pairs.extend(at.map(|at| (*before, right.remove(at))));
             at.is_none()
         });
     }
-    pairs.sort_by_key(|(one, _)| (one.index, one.backend.clone()));
+    pairs.sort_by_key(|(before, _)| (before.index, before.backend.clone()));
     Matched { pairs, only_before: left, only_after: right }
 }

@@ -118,7 +118,12 @@ impl Blindfold {
             grade,
             asked_base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).ok().filter(|&us| us > 0),
             base_rtt_us: facts.and_then(|facts| Some(facts.base_rtt_us?.value)),
-            asked_rate_bps: spec.path.way(flow.direction).bottleneck.as_ref().map(|one| one.rate.bps()),
+            asked_rate_bps: spec
+                .path
+                .way(flow.direction)
+                .bottleneck
+                .as_ref()
+                .map(|bottleneck| bottleneck.rate.bps()),
             rate_bps: facts.and_then(|facts| Some(facts.way(flow.direction).rate_bps?.value)),
             verdict: verdict.and_then(|verdict| verdict.sentence.clone()),
         });

@@ -30,7 +30,7 @@ pub struct Captured {
     pub packets: u64,
     /// Packets that are neither TCP nor UDP, or could not be understood, by what they are.
     pub not_understood: BTreeMap<String, u64>,
-    /// Packets that whoever captured dropped; null where the capture does not tell.
+    /// Packets that the capturing program or kernel dropped; null where the capture has no count.
     pub dropped: Option<u64>,
     /// Connections that had to be forgotten before their end, for want of memory.
     pub forgotten: u64,
@@ -212,16 +212,16 @@ impl Captured {
 impl CapturedFlow {
     /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
     pub fn judge(&mut self, found: &[Judged], direction: Direction) {
-        match found.iter().find(|one| one.flow.figures.direction == direction) {
-            Some(one) => {
-                self.verdict = one.flow.verdict.clone();
+        match found.iter().find(|judged| judged.flow.figures.direction == direction) {
+            Some(own) => {
+                self.verdict = own.flow.verdict.clone();
                 // One rate for table, sentence and document.
                 if let (Some(VerdictReason::Judged(judged)), Some(bps)) =
                     (&mut self.verdict.reason, self.goodput_bps)
                 {
                     judged.goodput_bps = bps;
                 }
-                self.ledger.clone_from(&one.ledger);
+                self.ledger.clone_from(&own.ledger);
             }
             None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }

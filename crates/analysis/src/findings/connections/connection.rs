@@ -298,10 +298,10 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     for connection in connections {
         let index = u32::try_from(streams.len()).unwrap_or(u32::MAX);
         flows.extend(connection.flows());
-        streams.extend(connection.summaries().map(|one| StreamSummary {
-            stream: one.stream + index,
-            flow: one.flow + index,
-            ..one
+        streams.extend(connection.summaries().map(|summary| StreamSummary {
+            stream: summary.stream + index,
+            flow: summary.flow + index,
+            ..summary
         }));
         samples.extend(
             connection.rows().map(|row| row.of_stream(|stream| stream + index).of_flow(|flow| flow + index)),
@@ -360,7 +360,9 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         let its = ledgers.extract_if(.., |ledger| ledger.flow() == flow.figures.flow).next();
         Judged { ledger: its, flow }
     });
-    let judged =
-        connections.iter().map(|one| judged.by_ref().take(one.streams().count()).collect()).collect();
+    let judged = connections
+        .iter()
+        .map(|connection| judged.by_ref().take(connection.streams().count()).collect())
+        .collect();
     (judged, facts)
 }

@@ -67,17 +67,17 @@ impl DatagramFlow {
         let delivery = |t_us, sent_bytes, received_bytes| {
             AnyRow::Delivery(DeliverySample { t_us, stream: 0, sent_bytes, received_bytes })
         };
-        let within = self.counts.iter().filter(|one| one.t_us < self.end_us).flat_map(move |one| {
+        let within = self.counts.iter().filter(|count| count.t_us < self.end_us).flat_map(move |counted| {
             let count = UdpSample {
-                t_us: one.t_us,
+                t_us: counted.t_us,
                 stream: 0,
-                sent: one.sent,
-                received: one.received,
+                sent: counted.sent,
+                received: counted.received,
                 duplicates: 0,
-                reordered: one.reordered,
-                jitter_ns: Some(one.jitter_ns),
+                reordered: counted.reordered,
+                jitter_ns: Some(counted.jitter_ns),
             };
-            [AnyRow::Udp(count), delivery(one.t_us, payload(one.sent), payload(one.received))]
+            [AnyRow::Udp(count), delivery(counted.t_us, payload(counted.sent), payload(counted.received))]
         });
         let last = delivery(self.end_us, self.sent_bytes, self.received_bytes);
         std::iter::once(delivery(0, 0, 0)).chain(within).chain([last])

@@ -263,8 +263,8 @@ impl ConnectionFinding {
     fn take_from_sender(&mut self, sender: Self) {
         let (local, remote) = (std::mem::take(&mut self.local), std::mem::take(&mut self.remote));
         let mut verdict = sender.verdict;
-        for one in verdict.advice.iter_mut().flatten() {
-            one.proposal = one.proposal.take().map(Proposal::at_the_peer);
+        for advice in verdict.advice.iter_mut().flatten() {
+            advice.proposal = advice.proposal.take().map(Proposal::at_the_peer);
         }
         let (process, pid, direction) = (self.process.take(), self.pid, self.direction);
         *self = Self { local, remote, process, pid, direction, verdict, ..sender };

@@ -60,13 +60,13 @@ pub struct TestFinding {
     /// Figures of the server that can't be.
     #[serde(default)]
     pub contradictions: Vec<Contradiction>,
-    /// Other tests through the same server; null where there were none, or the server does not tell.
+    /// Other tests through the same server; null where there were none, or the server does not report them.
     #[serde(default)]
     pub other_tests: Option<OtherTests>,
-    /// A clock was set while the test ran; null where none was, or that can't be told.
+    /// A clock was set while the test ran; null where none was, or that is unknown.
     #[serde(default)]
     pub clock_set: Option<ClockSet>,
-    /// The server's clock beside this host's; null where the server does not tell it, and where a clock was
+    /// The server's clock beside this host's; null where the server does not report it, and where a clock was
     /// set.
     pub clock: Option<ClockOffset>,
     /// How long packets took each way; null where the clocks could not be compared.
@@ -127,9 +127,14 @@ impl TestFinding {
             found.ask_senders(&told);
         }
         if let Some(window) = window {
-            found.connections.iter_mut().for_each(|one| blame_window(one, window));
+            found.connections.iter_mut().for_each(|connection| blame_window(connection, window));
         }
-        let main = found.connections.iter().max_by_key(|one| one.rate_bps).cloned().unwrap_or_default();
+        let main = found
+            .connections
+            .iter()
+            .max_by_key(|connection| connection.rate_bps)
+            .cloned()
+            .unwrap_or_default();
         Self {
             ends: if far.is_empty() { Ends::Own } else { Ends::Both },
             limited_by: main.verdict.limited_by.unwrap_or(LimitedBy::Unknown),
@@ -187,8 +192,8 @@ impl TestFinding {
 }
 
 /// Buffers that the test itself has set no sysctl changes.
-pub(super) fn blame_window(one: &mut ConnectionFinding, window: u64) {
-    for advice in one.verdict.advice.iter_mut().flatten() {
+pub(super) fn blame_window(connection: &mut ConnectionFinding, window: u64) {
+    for advice in connection.verdict.advice.iter_mut().flatten() {
         let Some(proposal) = advice.proposal.take_if(|proposal| proposal.is_of_buffers()) else { continue };
         let change =
             Change { target: Target::Program, setting: Setting::TestBuffers(window), key: String::new() };
@@ -252,7 +257,7 @@ mod tests {
             reason: "starved_cpu".to_owned(),
             detail: String::new(),
         };
-        let one = ConnectionFinding {
+        let connection = ConnectionFinding {
             verdict: Verdict {
                 limited_by: Some(LimitedBy::Path),
                 advice: Some(Vec::new()),
@@ -263,14 +268,18 @@ mod tests {
         };
         let found = TestFinding {
             limited_by: LimitedBy::Path,
-            connections: vec![one],
+            connections: vec![connection],
             ..TestFinding::of(Server::Pipefill)
         };
         assert_eq!(found.clone().invalidated(Vec::new()), found);
         let found = found.invalidated(vec![invalid.clone()]);
         assert_eq!((found.limited_by, &found.invalid), (LimitedBy::Unknown, &vec![invalid]));
-        let one = &found.connections[0];
-        assert_eq!((&one.verdict, one.rate_bps), (&Verdict::default(), Some(7)), "the figures stay");
+        let connection = &found.connections[0];
+        assert_eq!(
+            (&connection.verdict, connection.rate_bps),
+            (&Verdict::default(), Some(7)),
+            "the figures stay"
+        );
     }
 
     #[test]
@@ -284,9 +293,9 @@ mod tests {
         };
         let all = [Setting::TcpRmem([4096, 131_072, 6_291_456]), Setting::Parallel(4)].map(advice);
         let verdict = Verdict { advice: Some(all.to_vec()), ..Verdict::default() };
-        let mut one = ConnectionFinding { verdict, ..ConnectionFinding::default() };
-        blame_window(&mut one, 64 << 10);
-        let told = one.verdict.advice.unwrap();
+        let mut connection = ConnectionFinding { verdict, ..ConnectionFinding::default() };
+        blame_window(&mut connection, 64 << 10);
+        let told = connection.verdict.advice.unwrap();
         assert_eq!(told[0].target, Some(Target::Program));
         assert_eq!(told[0].proposal.as_ref().unwrap().changes[0].setting, Setting::TestBuffers(64 << 10));
         assert_eq!(told[1], all[1]);

@@ -45,7 +45,7 @@ pub struct JoinedCaptures {
     pub cut_at_sender: u64,
     /// The same of the receiver's.
     pub cut_at_receiver: u64,
-    /// Packets that the sender's capture itself dropped; null where it does not tell.
+    /// Packets that the sender's capture itself dropped; null where it has no count.
     pub dropped_at_sender: Option<u64>,
     /// The same of the receiver's: these are among the lost ones.
     pub dropped_at_receiver: Option<u64>,
@@ -60,7 +60,7 @@ pub struct ClockDifference {
     pub offset_error_us: u64,
     /// How far it may be wrong whatever they are: half of the least round trip.
     pub offset_bound_us: u64,
-    /// By so much the receiver's runs faster, millionths; null where less than a second was matched.
+    /// How much faster the receiver's runs, millionths; null where less than a second was matched.
     pub drift_ppm: Option<f64>,
     /// How far that may be wrong.
     pub drift_error_ppm: Option<f64>,
@@ -69,7 +69,7 @@ pub struct ClockDifference {
 /// A clock that was set, as the difference to the other one shows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OffsetMove {
-    /// By so much more the receiver's clock is ahead of the sender's since then, microseconds.
+    /// How much further ahead of the sender's clock the receiver's is since then, microseconds.
     pub by_us: i64,
 }
 

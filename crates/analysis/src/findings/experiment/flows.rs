@@ -84,7 +84,7 @@ struct InRun<'a> {
 
 fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows<'a>]) -> FlowResult {
     let in_run = |&run: &RunFlows<'a>| {
-        Some(InRun { run, flow: run.flows.iter().find(|one| one.figures.flow == index)? })
+        Some(InRun { run, flow: run.flows.iter().find(|flow| flow.figures.flow == index)? })
     };
     let runs: Vec<InRun<'_>> = valid.iter().filter_map(in_run).collect();
     let of_spec = FlowFigures {
@@ -97,7 +97,7 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
         lost_percent: None,
         capacity: None,
     };
-    let figures = medians(runs.iter().map(|one| &one.flow.figures)).unwrap_or(of_spec);
+    let figures = medians(runs.iter().map(|in_run| &in_run.flow.figures)).unwrap_or(of_spec);
     let mut result = FlowResult {
         figures,
         verdict: Verdict::default(),
@@ -113,7 +113,7 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
 /// Shares are means over the runs; the sentence is that of the run with the median goodput among those with the cell's cause.
 fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &[InRun<'_>]) {
     let diagnosed: Vec<(&InRun<'_>, &Diagnosis)> =
-        runs.iter().filter_map(|one| Some((one, one.flow.diagnosis.as_ref()?))).collect();
+        runs.iter().filter_map(|in_run| Some((in_run, in_run.flow.diagnosis.as_ref()?))).collect();
     let mut shares: BTreeMap<LimitedBy, f64> = BTreeMap::new();
     for (_, diagnosis) in &diagnosed {
         for (&cause, share) in &diagnosis.limited_fraction {
@@ -123,14 +123,14 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
     let Some((&limited_by, _)) = shares.iter().max_by(|a, b| a.1.total_cmp(b.1)) else { return };
     let mut of_cause: Vec<&(&InRun<'_>, &Diagnosis)> =
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
-    of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
-    let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let RunFlows { plan, path, congestion_controls, limits, quotas, .. } = one.run;
+    of_cause.sort_by_key(|(in_run, _)| in_run.flow.figures.goodput_bps);
+    let Some(&&(middle, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
+    let RunFlows { plan, path, congestion_controls, limits, quotas, .. } = middle.run;
     let of_host = congestion_controls[flow.direction.index()];
     let judged = JudgedFlow {
         plan: plan.cloned(),
         path,
-        flows: plan.map_or_else(|| that_carry(flows, one.run.flows), |_| flows.to_vec()),
+        flows: plan.map_or_else(|| that_carry(flows, middle.run.flows), |_| flows.to_vec()),
         flow: flow.clone(),
         congestion_control: flow.congestion_control.clone().unwrap_or_else(|| of_host.to_owned()),
         sender_limits: limits[flow.direction.index()],
@@ -139,14 +139,14 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         receiver_quota: quotas[flow.direction.opposite().index()].cloned(),
         // What limited when stays with its run.
         diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
-        latency: one.flow.latency.clone(),
-        aqm: one.run.aqm.iter().find(|aqm| aqm.direction == flow.direction).cloned(),
-        goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
-        room_bps: room_bps(one.flow, one.run.flows),
+        latency: middle.flow.latency.clone(),
+        aqm: middle.run.aqm.iter().find(|aqm| aqm.direction == flow.direction).cloned(),
+        goodput_bps: middle.flow.figures.goodput_bps.unwrap_or(0),
+        room_bps: room_bps(middle.flow, middle.run.flows),
     };
     result.predicted_bps = judged.predicted_bps();
-    result.verdict_repeat = Some(one.run.repeat);
-    result.times = FlowTimes::of(diagnosis, one.flow.figures.goodput_bps);
+    result.verdict_repeat = Some(middle.run.repeat);
+    result.times = FlowTimes::of(diagnosis, middle.flow.figures.goodput_bps);
     let advice = advise(&judged);
     result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(Box::new(judged), advice) };
 }
@@ -156,7 +156,7 @@ const NEXT_TO_NOTHING: u64 = 20;
 
 /// Those of `flows` that carried something: who carries next to nothing takes nothing from the others.
 fn that_carry(flows: &[FlowSpec], metrics: &[FlowMetrics]) -> Vec<FlowSpec> {
-    let carried = |at: usize| metrics.get(at).and_then(|one| one.figures.goodput_bps).unwrap_or(0);
+    let carried = |at: usize| metrics.get(at).and_then(|flow| flow.figures.goodput_bps).unwrap_or(0);
     let most = (0..metrics.len()).map(carried).max().unwrap_or(0);
     let carries = |(at, _): &(usize, _)| carried(*at) >= most / NEXT_TO_NOTHING;
     flows.iter().enumerate().filter(carries).map(|(_, flow)| flow.clone()).collect()
@@ -164,11 +164,11 @@ fn that_carry(flows: &[FlowSpec], metrics: &[FlowMetrics]) -> Vec<FlowSpec> {
 
 /// Medians of each figure; the queue is that of the run in the middle.
 fn latency(runs: &[InRun<'_>]) -> Latency {
-    let mut bloated: Vec<_> = runs.iter().filter_map(|one| one.flow.latency.bufferbloat).collect();
-    bloated.sort_by_key(|one| one.added_us);
+    let mut bloated: Vec<_> = runs.iter().filter_map(|in_run| in_run.flow.latency.bufferbloat).collect();
+    bloated.sort_by_key(|bufferbloat| bufferbloat.added_us);
     let is_mostly = 2 * bloated.len() > runs.len();
     Latency {
         bufferbloat: bloated.get(bloated.len() / 2).copied().filter(|_| is_mostly),
-        ..medians(runs.iter().map(|one| &one.flow.latency)).unwrap_or_default()
+        ..medians(runs.iter().map(|in_run| &in_run.flow.latency)).unwrap_or_default()
     }
 }

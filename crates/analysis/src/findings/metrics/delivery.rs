@@ -51,17 +51,17 @@ struct Followed {
 impl Following {
     pub(super) fn of(run: &KnownRun<'_>) -> Self {
         let is_ping =
-            |one: &&StreamSummary| run.flow_of(one).is_some_and(|flow| flow.protocol == Protocol::Ping);
-        let streams = run.streams.iter().filter(|one| !is_ping(one));
-        Self { streams: streams.map(|one| (one.stream, Followed::of(run, one))).collect() }
+            |stream: &&StreamSummary| run.flow_of(stream).is_some_and(|flow| flow.protocol == Protocol::Ping);
+        let streams = run.streams.iter().filter(|stream| !is_ping(stream));
+        Self { streams: streams.map(|stream| (stream.stream, Followed::of(run, stream))).collect() }
     }
 
     /// Takes the next row, in order of time.
     pub(super) fn take(&mut self, row: &DeliverySample) {
-        if let Some(one) = self.streams.get_mut(&row.stream) {
-            one.sent.see(row.t_us, row.sent_bytes);
-            one.received.see(row.t_us, row.received_bytes);
-            one.whole.see(row.t_us, row.received_bytes);
+        if let Some(followed) = self.streams.get_mut(&row.stream) {
+            followed.sent.see(row.t_us, row.sent_bytes);
+            followed.received.see(row.t_us, row.received_bytes);
+            followed.whole.see(row.t_us, row.received_bytes);
         }
     }
 

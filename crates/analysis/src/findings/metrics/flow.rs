@@ -59,7 +59,7 @@ pub(super) fn metrics(
     carrying(run.flows)
         .map(|(index, flow)| {
             let streams: Vec<&StreamSummary> = run.streams_of(index).collect();
-            let at = diagnoses.iter().position(|one| one.flow == index);
+            let at = diagnoses.iter().position(|diagnosis| diagnosis.flow == index);
             let figures = FlowFigures {
                 flow: index,
                 protocol: flow.protocol,
@@ -87,19 +87,20 @@ fn awaits_delayed_acks(diagnosis: &Diagnosis) -> bool {
 }
 
 fn goodput(goodputs: &[StreamGoodput], index: u32) -> Option<u64> {
-    let mut its = goodputs.iter().filter(|one| one.flow == index).peekable();
+    let mut its = goodputs.iter().filter(|stream| stream.flow == index).peekable();
     its.peek()?;
-    its.map(|one| one.goodput_bps).sum()
+    its.map(|stream| stream.goodput_bps).sum()
 }
 
 fn retransmits(streams: &[&StreamSummary]) -> Option<u64> {
-    let mut counts = streams.iter().filter_map(|one| one.retransmits()).peekable();
+    let mut counts = streams.iter().filter_map(|stream| stream.retransmits()).peekable();
     counts.peek()?;
     Some(counts.map(u64::from).sum())
 }
 
 fn lost_percent(streams: &[&StreamSummary]) -> Option<f64> {
-    let totals = streams.iter().filter_map(|one| one.udp);
-    let (sent, received) = totals.fold((0_u64, 0_u64), |sum, one| (sum.0 + one.sent, sum.1 + one.received));
+    let totals = streams.iter().filter_map(|stream| stream.udp);
+    let (sent, received) =
+        totals.fold((0_u64, 0_u64), |sum, totals| (sum.0 + totals.sent, sum.1 + totals.received));
     (sent > 0).then(|| 100.0 * sent.saturating_sub(received) as f64 / sent as f64)
 }

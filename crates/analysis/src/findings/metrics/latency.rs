@@ -56,14 +56,14 @@ struct OfFlow {
 impl Following {
     pub(super) fn of(run: &KnownRun<'_>) -> Self {
         let flows: Vec<OfFlow> = carrying(run.flows).map(|(index, _)| OfFlow::new(run, index)).collect();
-        let of_stream = |one: &StreamSummary| {
-            let place = flows.iter().position(|flow| flow.index == one.flow)?;
-            let direction = run.flow_of(one)?.direction;
-            Some((one.stream, OfStream { place, direction, measured: run.measured(one), last: None }))
+        let of_stream = |stream: &StreamSummary| {
+            let place = flows.iter().position(|flow| flow.index == stream.flow)?;
+            let direction = run.flow_of(stream)?.direction;
+            Some((stream.stream, OfStream { place, direction, measured: run.measured(stream), last: None }))
         };
-        let smallest = |one: &StreamSummary| {
-            let ping = run.flow_of(one)?.ping.as_ref()?;
-            Some((one.stream, ping.payloads.iter().map(|size| size.get()).min()?))
+        let smallest = |stream: &StreamSummary| {
+            let ping = run.flow_of(stream)?.ping.as_ref()?;
+            Some((stream.stream, ping.payloads.iter().map(|size| size.get()).min()?))
         };
         Self {
             streams: run.streams.iter().filter_map(of_stream).collect(),
@@ -71,7 +71,7 @@ impl Following {
             busy: run
                 .streams
                 .iter()
-                .filter(|one| flows.iter().any(|flow| flow.index == one.flow))
+                .filter(|stream| flows.iter().any(|flow| flow.index == stream.flow))
                 .map(whole)
                 .collect(),
             idle_pings: WeightedValues::default(),

@@ -143,7 +143,7 @@ impl<'a> Following<'a> {
 
     fn is_of_direction(&self, stream: u32) -> bool {
         let flows = &self.manifest.run.cell.spec.flows;
-        let stream = self.manifest.streams.iter().find(|one| one.stream == stream);
+        let stream = self.manifest.streams.iter().find(|summary| summary.stream == stream);
         let flow = stream.and_then(|stream| flows.get(stream.flow as usize));
         flow.is_some_and(|flow| flow.direction == self.direction)
     }
@@ -234,7 +234,7 @@ impl<'a> Beyond<'a> {
     /// How far the points are from the line: the sum of the squares.
     fn squares(&self, sizes: &[PingSize]) -> Option<f64> {
         let points = self.points(sizes);
-        let [base, forward, reverse] = line::fit(&points)?.map(|one| one.value);
+        let [base, forward, reverse] = line::fit(&points)?.map(|coefficient| coefficient.value);
         let off = |&(request, reply, rtt): &(f64, f64, f64)| rtt - base - forward * request - reverse * reply;
         Some(points.iter().map(|point| off(point).powi(2)).sum())
     }

@@ -23,8 +23,8 @@ const FILLED: f64 = 0.9;
 
 pub(super) fn write(text: &mut String, draft: &Draft<'_>, setting: Option<Setting>) {
     let factor = |knob, flow: &CapturedFlow| {
-        let is_it = |one: &Setting| one.knob == knob && std::ptr::eq(flow, draft.main);
-        setting.filter(is_it).map_or(1.0, |one| one.value)
+        let is_it = |setting: &Setting| setting.knob == knob && std::ptr::eq(flow, draft.main);
+        setting.filter(is_it).map_or(1.0, |setting| setting.value)
     };
     let window = |flow: &CapturedFlow| windowed(flow).map(|bytes| bytes as f64 * factor(Knob::Window, flow));
     host(text, &draft.flows, &window);

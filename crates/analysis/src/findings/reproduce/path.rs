@@ -31,7 +31,7 @@ pub(super) fn write(text: &mut String, draft: &Draft<'_>, setting: Option<Settin
 }
 
 fn value(setting: Option<Setting>, knob: Knob) -> Option<f64> {
-    setting.filter(|one| one.knob == knob).map(|one| one.value)
+    setting.filter(|setting| setting.knob == knob).map(|setting| setting.value)
 }
 
 /// Rate, queue and losses of a direction.
@@ -49,7 +49,7 @@ fn way(text: &mut String, prefix: &str, flows: &[&CapturedFlow], setting: Option
     } else if let Some((again, percent)) = loss(flows) {
         let _ = writeln!(
             text,
-            "# {again:.4} % were sent again; so many losses by chance make CUBIC as fast.\n{prefix}loss = \"{percent:.4}%\""
+            "# {again:.4} % were sent again; with this share of random losses CUBIC is as fast.\n{prefix}loss = \"{percent:.4}%\""
         );
     }
 }
@@ -122,10 +122,10 @@ pub(super) fn rate(flows: &[&CapturedFlow]) -> Option<u64> {
     known.or_else(fastest).or(is_full.then_some(together))
 }
 
-/// The sum over all flows that were there at the same time as `one`.
-fn beside(flows: &[&CapturedFlow], one: &CapturedFlow, value: fn(&CapturedFlow) -> Option<u64>) -> u64 {
+/// The sum over all flows that were there at the same time as `reference`.
+fn beside(flows: &[&CapturedFlow], reference: &CapturedFlow, value: fn(&CapturedFlow) -> Option<u64>) -> u64 {
     let data_us = |flow: &CapturedFlow| flow.data_us.unwrap_or(0);
-    let half_us = one.start_us + data_us(one) / 2;
+    let half_us = reference.start_us + data_us(reference) / 2;
     let is_there = |flow: &&&CapturedFlow| (flow.start_us..=flow.start_us + data_us(flow)).contains(&half_us);
     flows.iter().filter(is_there).filter_map(|flow| value(flow)).sum()
 }

@@ -31,7 +31,7 @@ fn captured(cause: Option<CwndCause>, again: u64) -> Captured {
 /// The number that `key` has in the scenario.
 fn value(text: &str, key: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key} = \"")))?;
-    let end = line.find(|one: char| !(one.is_ascii_digit() || one == '.'))?;
+    let end = line.find(|character: char| !(character.is_ascii_digit() || character == '.'))?;
     line[..end].parse().ok()
 }
 

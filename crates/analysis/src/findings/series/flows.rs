@@ -29,14 +29,19 @@ pub struct DrawnFlow {
 
 /// The flows of the run that `manifest` is about, in the order of the cell.
 pub(super) fn drawn(manifest: &Manifest) -> Vec<DrawnFlow> {
-    let one = |(place, flow): (u32, &FlowSpec)| DrawnFlow {
+    let drawn_flow = |(place, flow): (u32, &FlowSpec)| DrawnFlow {
         flow: place,
         name: flow_name(place, flow.protocol, flow.parallel, flow.direction),
         protocol: flow.protocol,
         direction: flow.direction,
-        streams: manifest.streams.iter().filter(|one| one.flow == place).map(|one| one.stream).collect(),
+        streams: manifest
+            .streams
+            .iter()
+            .filter(|stream| stream.flow == place)
+            .map(|stream| stream.stream)
+            .collect(),
     };
-    carrying(&manifest.run.cell.spec.flows).map(one).collect()
+    carrying(&manifest.run.cell.spec.flows).map(drawn_flow).collect()
 }
 
 /// The rates of all sets of streams that have a curve.

@@ -102,8 +102,11 @@ mod tests {
         }
         let [received, sent] = rates.finish();
         let values: Vec<(u64, u64)> = received.iter().map(|point| (point.t_us, point.value)).collect();
-        let (both, one) = (16_000_000, 8_000_000);
-        assert_eq!(values, [(1_000, both), (11_000, one), (21_000, one), (31_000, one), (41_000, one)]);
+        let (both, single) = (16_000_000, 8_000_000);
+        assert_eq!(
+            values,
+            [(1_000, both), (11_000, single), (21_000, single), (31_000, single), (41_000, single)]
+        );
         assert_eq!(sent[0].value, 32_000_000);
     }
 

@@ -90,12 +90,12 @@ impl Studentised {
         Self { half: t_95(freedom) * error2(values).sqrt(), freedom }
     }
 
-    fn of_two(one: &[f64], other: &[f64]) -> Self {
-        let sides = [one, other].map(|values| (error2(values), (values.len() - 1) as f64));
+    fn of_two(before: &[f64], after: &[f64]) -> Self {
+        let sides = [before, after].map(|values| (error2(values), (values.len() - 1) as f64));
         let sum: f64 = sides.iter().map(|(error2, _)| error2).sum();
         // Without any spread there is nothing to multiply, whatever t is.
         if sum == 0.0 {
-            return Self { half: 0.0, freedom: one.len() + other.len() - 2 };
+            return Self { half: 0.0, freedom: before.len() + after.len() - 2 };
         }
         let shares: f64 = sides.iter().map(|(error2, freedom)| (error2 / sum).powi(2) / freedom).sum();
         let freedom = (1.0 / shares) as usize;
@@ -135,13 +135,13 @@ fn shift(before: &[f64], after: &[f64]) -> Interval {
 }
 
 /// k, counted from 1: as many arrangements as a 40th of all have fewer than k pairs in order.
-fn shift_rank(one: usize, other: usize) -> usize {
-    let pairs = one * other;
+fn shift_rank(before: usize, after: usize) -> usize {
+    let pairs = before * after;
     if pairs > EXACT_PAIRS {
-        let deviation = (pairs as f64 * (one + other + 1) as f64 / 12.0).sqrt();
+        let deviation = (pairs as f64 * (before + after + 1) as f64 / 12.0).sqrt();
         return ((pairs as f64 / 2.0 - 1.96 * deviation) as usize).max(1);
     }
-    let ways = arrangements(one, other);
+    let ways = arrangements(before, after);
     let all: f64 = ways.iter().sum();
     let below = ways.iter().scan(0.0, |sum, count| {
         *sum += count;
@@ -150,14 +150,14 @@ fn shift_rank(one: usize, other: usize) -> usize {
     below.take_while(|sum| *sum <= all * 0.025).count().max(1)
 }
 
-/// How many arrangements of `one` and `other` values have 0, 1, 2, … pairs in order: the coefficients of the Gaussian
-/// binomial (Mann and Whitney, 1947), `∏ (1 − q^(other + i)) / (1 − q^i)`.
-fn arrangements(one: usize, other: usize) -> Vec<f64> {
-    let mut ways = vec![0.0; one * other + 1];
+/// How many arrangements of `before` and `after` values have 0, 1, 2, … pairs in order: the coefficients of the Gaussian
+/// binomial (Mann and Whitney, 1947), `∏ (1 − q^(after + i)) / (1 − q^i)`.
+fn arrangements(before: usize, after: usize) -> Vec<f64> {
+    let mut ways = vec![0.0; before * after + 1];
     ways[0] = 1.0;
-    for i in 1..=one {
-        for at in (other + i..ways.len()).rev() {
-            ways[at] -= ways[at - other - i];
+    for i in 1..=before {
+        for at in (after + i..ways.len()).rev() {
+            ways[at] -= ways[at - after - i];
         }
         for at in i..ways.len() {
             ways[at] += ways[at - i];
@@ -249,7 +249,7 @@ mod tests {
             [1.0, 1.0, 2.0, 3.0, 5.0, 5.0, 7.0, 7.0, 8.0, 7.0, 7.0, 5.0, 5.0, 3.0, 2.0, 1.0, 1.0]
         );
         let ranks = [(3, 3), (4, 4), (5, 5), (6, 6), (3, 5), (10, 10), (20, 20)]
-            .map(|(one, other)| shift_rank(one, other));
+            .map(|(before, after)| shift_rank(before, after));
         assert_eq!(ranks, [1, 1, 3, 6, 1, 24, 128]);
         assert!((shift_rank(25, 40) as f64 / shift_rank(25, 41) as f64 - 40.0 / 41.0).abs() < 0.02);
     }
@@ -259,10 +259,10 @@ mod tests {
         let got = unpaired(&[10.0, 12.0, 50.0], &[20.0, 23.0, 21.0]).unwrap();
         assert_eq!(got.value, 9.0);
         let turned = unpaired(&[20.0, 23.0, 21.0], &[10.0, 12.0, 50.0]).unwrap();
-        let (one, other) = (got.interval.unwrap(), turned.interval.unwrap());
+        let (straight, reversed) = (got.interval.unwrap(), turned.interval.unwrap());
         assert!(
-            (one.low + other.high).abs() < 1e-9 && (one.high + other.low).abs() < 1e-9,
-            "{one:?} {other:?}"
+            (straight.low + reversed.high).abs() < 1e-9 && (straight.high + reversed.low).abs() < 1e-9,
+            "{straight:?} {reversed:?}"
         );
     }
 
@@ -281,11 +281,13 @@ mod tests {
     fn where_nothing_differs_it_is_wrong_one_time_in_twenty_at_most() {
         let mut chance = Chance::of("difference/level");
         for shape in SHAPES {
-            for (one, other) in [(3, 3), (3, 5), (4, 4), (5, 5), (5, 10), (7, 7), (10, 10)] {
+            for (before, after) in [(3, 3), (3, 5), (4, 4), (5, 5), (5, 10), (7, 7), (10, 10)] {
                 let claims = share(|_| {
-                    excludes_zero(unpaired(&chance.values(shape, one), &chance.values(shape, other)).unwrap())
+                    excludes_zero(
+                        unpaired(&chance.values(shape, before), &chance.values(shape, after)).unwrap(),
+                    )
                 });
-                assert!(claims <= 0.05, "{shape} {one} {other}: {claims}");
+                assert!(claims <= 0.05, "{shape} {before} {after}: {claims}");
             }
             for n in 3..=10 {
                 let mut pair = || chance.value(shape) - chance.value(shape);

@@ -224,16 +224,16 @@ mod tests {
             let segment = exchange.segment(next);
             let both =
                 both.get_or_insert_with(|| [true, false].map(|predicts| Follower::new(&segment, predicts)));
-            both.iter_mut().for_each(|one| one.take(&segment));
+            both.iter_mut().for_each(|follower| follower.take(&segment));
             prop_assert_eq!(both[0].event, both[1].event);
             if next.flags & SYN != 0 {
                 let side = usize::from(!next.from_a);
                 exchange.next[side] = exchange.next[side].wrapping_add(1);
             }
         }
-        let [one, other] = both.expect("a handshake");
-        prop_assert_eq!(format!("{:?}", one.connection), format!("{:?}", other.connection));
-        Ok(one.predicted)
+        let [predicting, plain] = both.expect("a handshake");
+        prop_assert_eq!(format!("{:?}", predicting.connection), format!("{:?}", plain.connection));
+        Ok(predicting.predicted)
     }
 
     proptest! {

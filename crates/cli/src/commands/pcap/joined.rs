@@ -13,16 +13,16 @@ use pipefill_runs::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// One capture after its first reading.
-struct One<'a> {
+/// SurveyedCapture capture after its first reading.
+struct SurveyedCapture<'a> {
     file: &'a Path,
     read: CaptureRead,
     survey: Survey,
 }
 
 /// What both captures say together, their flows the largest first.
-pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
-    let mut both = [first_reading(one)?, first_reading(other)?];
+pub(super) fn joined(first: &Path, second: &Path) -> Result<Captured, Failure> {
+    let mut both = [first_reading(first)?, first_reading(second)?];
     let mut pairing = Pairing::of(&both[0].survey, &both[1].survey);
     match pairing.senders_capture() {
         None => return Err(nothing_in_common(&both)),
@@ -40,7 +40,7 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
     if ways.all(|way| way.counts.matched == 0) {
         return Err(nothing_matched(&both));
     }
-    let found = both.each_ref().map(|one| judge_capture(&one.read));
+    let found = both.each_ref().map(|capture| judge_capture(&capture.read));
     let captures = JoinedCaptures {
         sender_file: capture_name(both[0].file),
         receiver_file: capture_name(both[1].file),
@@ -60,7 +60,7 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
     Ok(Captured { joined: Some(captures), ..with_flows(found, &joined) })
 }
 
-fn first_reading(file: &Path) -> Result<One<'_>, Failure> {
+fn first_reading(file: &Path) -> Result<SurveyedCapture<'_>, Failure> {
     if file == Path::new(STDIN) {
         return Err(Failure::usage(
             "two captures are read twice, and standard input can be read once".to_owned(),
@@ -70,25 +70,26 @@ fn first_reading(file: &Path) -> Result<One<'_>, Failure> {
     let mut survey = Survey::default();
     let read = read_capture(file, Some(&mut survey))?;
     survey.origin = Origin::of(&read.comments);
-    Ok(One { file, read, survey })
+    Ok(SurveyedCapture { file, read, survey })
 }
 
-fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {
-    let told = |one: &One<'_>| {
-        let cut = match one.read.cut() {
+fn nothing_in_common(both: &[SurveyedCapture<'_>; 2]) -> Failure {
+    let told = |capture: &SurveyedCapture<'_>| {
+        let cut = match capture.read.cut() {
             0 => String::new(),
             count => {
                 format!(
                     " In {}, the snap length has cut the headers of {count} packets.",
-                    capture_name(one.file)
+                    capture_name(capture.file)
                 )
             }
         };
-        let broken = one.read.broken.as_ref();
+        let broken = capture.read.broken.as_ref();
         broken.map_or_else(String::new, |broken| format!(" Reading ended early: {broken}.")) + &cut
     };
-    let count =
-        |one: &One<'_>| format!("{} ({} connections)", capture_name(one.file), one.read.counts.connections);
+    let count = |capture: &SurveyedCapture<'_>| {
+        format!("{} ({} connections)", capture_name(capture.file), capture.read.counts.connections)
+    };
     Failure::usage(
         format!(
             "the captures have no connection in common: {} and {}.{}{}",
@@ -101,7 +102,7 @@ fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {
     )
 }
 
-fn nothing_matched(both: &[One<'_>; 2]) -> Failure {
+fn nothing_matched(both: &[SurveyedCapture<'_>; 2]) -> Failure {
     Failure::usage(
         format!(
             "{} and {} have connections between the same ends, and not one packet in common",
@@ -115,17 +116,17 @@ fn nothing_matched(both: &[One<'_>; 2]) -> Failure {
 /// The flows of both captures: those of each pair from the capture of their sender, with what the other adds, and what is in one alone.
 fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     let mut all = Captured {
-        clock_resolution_us: found.iter().filter_map(|one| one.clock_resolution_us).max(),
-        packets: found.iter().map(|one| one.packets).sum(),
-        forgotten: found.iter().map(|one| one.forgotten).sum(),
-        left_out: found.iter().map(|one| one.left_out).sum(),
-        dropped: found.iter().filter_map(|one| one.dropped).reduce(|one, other| one + other),
+        clock_resolution_us: found.iter().filter_map(|capture| capture.clock_resolution_us).max(),
+        packets: found.iter().map(|capture| capture.packets).sum(),
+        forgotten: found.iter().map(|capture| capture.forgotten).sum(),
+        left_out: found.iter().map(|capture| capture.left_out).sum(),
+        dropped: found.iter().filter_map(|capture| capture.dropped).reduce(|first, second| first + second),
         ..Captured::new()
     };
-    for (kind, count) in found.iter().flat_map(|one| &one.not_understood) {
+    for (kind, count) in found.iter().flat_map(|capture| &capture.not_understood) {
         *all.not_understood.entry(kind.clone()).or_insert(0) += count;
     }
-    let broken: Vec<&str> = found.iter().filter_map(|one| one.broken.as_deref()).collect();
+    let broken: Vec<&str> = found.iter().filter_map(|capture| capture.broken.as_deref()).collect();
     all.broken = (!broken.is_empty()).then(|| broken.join("; "));
     let [mut first, second] = found;
     let ends = |flow: &UdpFlow| (flow.src.clone(), flow.dst.clone());
@@ -135,7 +136,7 @@ fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     all.udp_left_out = first.udp_left_out + second.udp_left_out;
     all.mptcp = std::mem::take(&mut first.mptcp);
     all.nat = std::mem::take(&mut first.nat);
-    let mut flows = [first, second].map(|one| one.flows);
+    let mut flows = [first, second].map(|capture| capture.flows);
     for pair in &joined.pairs {
         for end in [0, 1] {
             all.flows.extend(flow(pair, end, &mut flows, joined));
@@ -219,7 +220,7 @@ fn direction(way: &JoinedWay, is_same_clock: bool) -> JoinedDirection {
                 retransmit: lost.is_again,
             })
             .collect(),
-        one_way_delay: way.delay.as_ref().map(|one| delay(one, is_same_clock)),
+        one_way_delay: way.delay.as_ref().map(|measured| delay(measured, is_same_clock)),
     }
 }
 

@@ -116,7 +116,10 @@ fn a_test_whose_end_was_stopped_is_invalid() {
         assert_eq!(output.status.code(), Some(4), "{words:?}: {found:#}");
         let end = if is_server { "server" } else { "client" };
         let reasons: Vec<&Value> = found["invalid"].as_array().unwrap().iter().collect();
-        assert!(reasons.iter().any(|one| one["end"] == end && one["reason"] == "starved_cpu"), "{found:#}");
+        assert!(
+            reasons.iter().any(|reason| reason["end"] == end && reason["reason"] == "starved_cpu"),
+            "{found:#}"
+        );
         assert_eq!(found["limited_by"], "unknown", "{found:#}");
         assert!(found["verdict"].as_str().unwrap().contains("is invalid"), "{found:#}");
         assert!(document["end"]["sum_received"]["bytes"].as_u64() > Some(0), "the figures are reported");
@@ -157,12 +160,16 @@ fn records_of_a_reverse_test_have_the_servers_half_and_the_same_verdict() {
     let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let limited_by = unless_invalid(&document, "limited_by");
-    assert!(limited_by.is_none_or(|one| *one == report["cells"][0]["limited_by"]), "{document:#} {report:#}");
+    assert!(
+        limited_by.is_none_or(|limit| *limit == report["cells"][0]["limited_by"]),
+        "{document:#} {report:#}"
+    );
     let run = fs::read_dir(folder.path("kept/runs")).unwrap().map(|run| run.unwrap().path()).next().unwrap();
     let record = RecordReader::open(&run).unwrap().expect("a record");
     let samples: Vec<TcpSample> = record.table::<TcpSample>().unwrap().map(Result::unwrap).collect();
     for end in [StreamEnd::Sender, StreamEnd::Receiver] {
-        let times: Vec<u64> = samples.iter().filter(|one| one.end == end).map(|one| one.t_us).collect();
+        let times: Vec<u64> =
+            samples.iter().filter(|sample| sample.end == end).map(|sample| sample.t_us).collect();
         assert!(times.len() > 10 && times.is_sorted(), "{end:?}: {} samples", times.len());
     }
 }

@@ -58,8 +58,8 @@ fn flow(folder: &Folder, words: &[&str]) -> Result<Value, Skip> {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|one| one["protocol"] == "udp" && one["direction"] == "forward");
-    let sent = |one: &&Value| one["datagrams"]["datagrams_sent"].as_u64();
+        .filter(|flow| flow["protocol"] == "udp" && flow["direction"] == "forward");
+    let sent = |flow: &&Value| flow["datagrams"]["datagrams_sent"].as_u64();
     let found = flows.max_by_key(sent).unwrap_or_else(|| panic!("{told:#}"));
     println!("{}", found["verdict"]);
     // Whatever limits it, nothing of TCP's is advised.
@@ -88,7 +88,7 @@ fn bursts() -> Outcome {
     let said = found["verdict"].as_str().unwrap();
     assert!(said.contains("but it holds 30 packets"), "{said}");
     let advice = found["advice"].as_array().unwrap();
-    let settings: Vec<&str> = advice.iter().filter_map(|one| one["setting"].as_str()).collect();
+    let settings: Vec<&str> = advice.iter().filter_map(|advice| advice["setting"].as_str()).collect();
     assert_eq!(settings, ["spacing", "queue"], "{advice:#?}");
     let records = folder.pipefill(&["explain", "kept", "--json"]).output().unwrap();
     assert!(text(&records.stdout).contains("path.bursts.datagrams"), "{}", text(&records.stdout));

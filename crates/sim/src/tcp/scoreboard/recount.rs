@@ -17,7 +17,7 @@ impl Scoreboard {
         self.covers(snd_una, snd_nxt)?;
         let marked = |marks: u16| self.segments.iter().filter(|segment| segment.has(marks)).count() as u64;
         let below_hint =
-            (self.first..self.hint).filter_map(|index| self.get(index)).filter(|one| waits(one)).count();
+            (self.first..self.hint).filter_map(|index| self.get(index)).filter(|sent| waits(sent)).count();
         let is_open = |segment: &Sent, at: u64| counts(segment, at) && !segment.has(mark::UNLISTED);
         let open = self.segments.iter().filter(|segment| is_open(segment, segment.xmit_us)).count() as u64;
         let is_current =
