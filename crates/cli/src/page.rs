@@ -4,7 +4,7 @@ use crate::capture_graphs::page::{RUNS, of_run};
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_core::file_name::FileName;
-use pipefill_report::html::{self, Page, RunCapture, RunPart, of_verdict};
+use pipefill_report::html::{self, Page, RunCapture, RunIndex, RunPart};
 use pipefill_report::quantity::counted;
 use pipefill_report::words::quoted;
 use pipefill_runs::{Evaluated, Failure, Written, evaluate, fix_file};
@@ -140,8 +140,8 @@ pub(crate) fn text(
 /// The sender's captures of the runs that the verdicts of the cells are about, as far as there are any. One that can't be read is left
 /// out, and that is said.
 fn captures(place: Place<'_>, evaluated: &Evaluated, terminal: &Terminal) -> Vec<RunCapture> {
-    let told =
-        evaluated.result.cells.iter().filter_map(|cell| Some((cell, of_verdict(&evaluated.parts, cell)?)));
+    let index = RunIndex::of(&evaluated.result, &evaluated.parts);
+    let told = evaluated.result.cells.iter().filter_map(|cell| Some((cell, index.of_verdict(cell)?)));
     let path = |part: &RunPart| artifact_path(&place.of(&part.series.directory), &FileName::cleaned(CAPTURE));
     let captured: Vec<(&CellResult, &RunPart, PathBuf)> = told
         .map(|(cell, part)| (cell, part, path(part)))

@@ -15,7 +15,7 @@ mod runs;
 mod tables;
 mod terms;
 
-pub use crate::runs::{RunPart, of_verdict};
+pub use crate::runs::{RunIndex, RunPart};
 pub use capture::{CapturePage, RunCapture, render as render_capture};
 pub use model::data_schema;
 

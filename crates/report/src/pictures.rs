@@ -6,7 +6,7 @@ use crate::capture_graphs::Graph;
 use crate::charts::{self, Heat, RUNS};
 use crate::curves;
 use crate::limiters;
-use crate::runs::{RunPart, of_verdict, why_invalid};
+use crate::runs::{RunIndex, RunPart, why_invalid};
 use crate::svg::{self, Picture};
 use crate::visible::visible;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
@@ -60,9 +60,10 @@ pub(crate) fn timelines<'a>(
     experiment: &'a Experiment,
     runs: &'a [RunPart],
 ) -> impl Iterator<Item = (&'a CellResult, Picture)> {
+    let index = RunIndex::of(experiment, runs);
     experiment.cells.iter().filter_map(move |cell| {
-        let part = of_verdict(runs, cell)?;
-        let metrics = part.metrics(experiment);
+        let part = index.of_verdict(cell)?;
+        let metrics = index.figures(&part.series.directory).map(|(_, metrics)| metrics);
         let causes = metrics.map(|metrics| limiters::over_time(metrics, &part.series));
         let why = metrics.and_then(|metrics| why_invalid(&metrics.invalid));
         let invalid = if why.is_some() { " (invalid run)" } else { "" };

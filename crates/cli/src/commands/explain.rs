@@ -13,6 +13,7 @@ use pipefill_observe::{STDIN, capture_name, is_text, keep_output, read_output};
 use pipefill_report::words::quoted;
 use pipefill_report::{explain as text, json};
 use pipefill_runs::{Failure, result_of};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Reads the records and explains them. Done is done, whatever limited.
@@ -131,8 +132,12 @@ fn neither(file: &Path, problem: &Problem) -> Problem {
 /// # Errors
 /// [`Failure`] where it names none.
 pub(super) fn keep(result: &mut Experiment, only: &[String]) -> Result<(), Failure> {
+    if only.is_empty() {
+        return Ok(());
+    }
     let mut wanted = result.plan.clone();
     wanted.select(only)?;
-    result.cells.retain(|cell| wanted.cells.iter().any(|other| other.id == cell.id));
+    let ids: BTreeSet<&str> = wanted.cells.iter().map(|cell| cell.id.as_str()).collect();
+    result.cells.retain(|cell| ids.contains(cell.id.as_str()));
     Ok(())
 }

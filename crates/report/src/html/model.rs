@@ -7,9 +7,8 @@ use super::document::Blobs;
 use crate::charts::Charts;
 use crate::curves::{self, PathRate};
 use crate::limiters;
-use crate::runs::RunPart;
+use crate::runs::{RunIndex, RunPart};
 use crate::segments::{self, Segments};
-use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::RunMetrics;
 use pipefill_analysis::findings::series::{Quantity, RunSeries};
 use pipefill_core::cell::CellSpec;
@@ -102,11 +101,9 @@ pub(super) fn of_capture(flows: &[Segments]) -> serde_json::Result<Blobs> {
 /// Those of serde_json.
 pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<Blobs> {
     let several = page.experiment.cells.iter().any(|cell| cell.runs > 1);
-    let known = |part| {
-        let metrics: &RunMetrics = RunPart::metrics(part, page.experiment)?;
-        let is_its =
-            |cell: &&CellResult| cell.run_values.iter().any(|run| run.directory == metrics.directory);
-        let cell = page.experiment.cells.iter().find(is_its)?;
+    let index = RunIndex::of(page.experiment, page.runs);
+    let known = |part: &RunPart| {
+        let (cell, metrics) = index.figures(&part.series.directory)?;
         let repeat = if several { format!(", run {}", metrics.repeat) } else { String::new() };
         let head = Head {
             cell: crate::sheet::anchor(cell),

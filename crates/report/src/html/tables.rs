@@ -7,6 +7,7 @@ use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::experiment::{ConclusionResult, Opinion};
+use std::collections::BTreeMap;
 
 /// Rows of a table. A longer one comes in parts, each with its headings: a reader always sees what a column is, and a browser
 /// lays out those parts only that are in sight.
@@ -153,8 +154,10 @@ const INTERVAL: &str = "interval";
 fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
     let mut sheet = sheet.clone();
     let Some(place) = sheet.headings.iter().position(|heading| heading.name == "±%") else { return sheet };
+    let by_anchor: BTreeMap<String, &CellResult> =
+        experiment.cells.iter().map(|cell| (anchor(cell), cell)).collect();
     let cells: Vec<Option<&CellResult>> =
-        sheet.cells.iter().map(|key| experiment.cells.iter().find(|cell| anchor(cell) == *key)).collect();
+        sheet.cells.iter().map(|key| by_anchor.get(key).copied()).collect();
     let mut known = cells.iter().flatten().filter_map(|cell| coverage(cell));
     let common = known.next().filter(|first| known.all(|other| other == *first));
     let ends = |cell: &CellResult| match &common {
