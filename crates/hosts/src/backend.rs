@@ -72,9 +72,10 @@ impl Backend for Hosts {
     fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, Problem> {
         let hosts = Self::ends(&run.cell.spec)?;
         let shaped = hosts.shape.as_ref().map(|shape| shape::begin(hosts, shape, run)).transpose()?;
+        let queue = shaped.as_ref().map(shape::queue).transpose()?.flatten();
         let outcome = match hosts.far() {
-            None => near::stream(self, hosts, run, watch, sink),
-            Some(far) => far::stream(self, hosts, far, run, watch, sink),
+            None => near::stream(self, hosts, run, queue.as_ref(), watch, sink),
+            Some(far) => far::stream(self, (hosts, far), run, queue.as_ref(), watch, sink),
         };
         let aqm = shaped.map(shape::end).transpose()?.flatten();
         let manifest = outcome?;

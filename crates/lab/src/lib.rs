@@ -55,6 +55,7 @@ use pipefill_core::problem::Problem;
 use pipefill_core::record::{Environment, Manifest, Sink};
 use places::Pair;
 use privilege::Privilege;
+use shaping::ShapedQueue;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -87,7 +88,7 @@ impl Lab {
         &self.environment
     }
 
-    /// Carries out `run` between two hosts of this machine that are there already.
+    /// Carries out `run` between two hosts of this machine that are there already. `queue` is that of an interface that is shaped meanwhile.
     ///
     /// # Errors
     /// As [`Backend::stream`].
@@ -95,10 +96,11 @@ impl Lab {
         &self,
         pair: &Pair,
         run: &Run,
+        queue: Option<&ShapedQueue>,
         watch: &dyn Watch,
         sink: &mut dyn Sink,
     ) -> Result<Manifest, Problem> {
-        run::carry_out_between(pair, run, &self.environment, self.is_traced, watch, sink)
+        run::carry_out_between(pair, run, queue, &self.environment, self.is_traced, watch, sink)
     }
 
     /// The same lab, with BPF (where the machine lets us) or without. [`Lab::new`] wants it unless `PIPEFILL_BPF=0`.

@@ -16,6 +16,7 @@ use crate::offloads;
 use crate::overflow::overflowed;
 use crate::places::Pair;
 use crate::restoring::{Changes, Restorer};
+use crate::shaping::ShapedQueue;
 use crate::starvation::starved;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, Threads, joined};
@@ -62,10 +63,12 @@ pub(crate) fn carry_out(
     Ok(outcome.into_manifest(run, environment.clone(), began, wall))
 }
 
-/// Carries out `run` between hosts that are there already: the path is theirs, and so are their settings when the run is over.
+/// Carries out `run` between hosts that are there already: the path is theirs, and so are their settings when the run is over. `queue` is that of
+/// an interface that is shaped meanwhile.
 pub(crate) fn carry_out_between(
     pair: &Pair,
     run: &Run,
+    queue: Option<&ShapedQueue>,
     environment: &Environment,
     is_traced: bool,
     watch: &dyn Watch,
@@ -77,7 +80,7 @@ pub(crate) fn carry_out_between(
         pair.restorer().map_err(|error| failed("starting the process that gives settings back", &error))?;
     let stage = Stage::between(pair, run, is_traced, &mut restorer)
         .map_err(|error| failed("setting up the hosts", &error))?;
-    let outcome = stage.perform(watch, sink);
+    let outcome = Stage { queue, ..stage }.perform(watch, sink);
     let left = restorer.end().map_err(|error| failed("giving settings back", &error))?;
     let outcome = outcome?;
     if !left.is_empty() {
@@ -145,6 +148,8 @@ struct Stage<'a> {
     steal_before_us: Option<u64>,
     forward: Mutex<PathState>,
     reverse: Mutex<PathState>,
+    /// Of an interface that is shaped for the run; `None` where its queue is drop-tail.
+    queue: Option<&'a ShapedQueue>,
     trace: Option<Mutex<Trace>>,
     /// How the congestion states are known, for the manifest.
     tracing: String,
@@ -213,6 +218,7 @@ impl<'a> Stage<'a> {
             steal_before_us: counters::steal_us(),
             forward,
             reverse,
+            queue: None,
             trace,
             tracing,
         })

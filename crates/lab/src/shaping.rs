@@ -14,13 +14,15 @@ mod flows;
 mod kernel;
 mod left;
 mod mark;
+mod reading;
 mod switch;
 mod tree;
 
 pub use flows::{Flows, Peer};
 pub use left::{Found, found, sweep, undo};
+pub use reading::{QUEUE_EVERY, ShapedDiscipline, ShapedQueue};
 pub use switch::inside;
-pub use tree::{Carried, ShapedDiscipline};
+pub use tree::Carried;
 
 use crate::namespace::Namespace;
 use crate::netlink::Rtnetlink;
@@ -107,6 +109,16 @@ impl Shaped {
     /// It is over.
     pub fn carried(&self) -> io::Result<Carried> {
         in_namespace(self.namespace.as_ref(), || tree::carried(&Rtnetlink::connect()?, self.index))
+    }
+
+    /// The queue of its bottleneck, where that has a discipline, to be read meanwhile.
+    ///
+    /// # Errors
+    /// It is over.
+    pub fn queue(&self) -> io::Result<Option<ShapedQueue>> {
+        in_namespace(self.namespace.as_ref(), || {
+            ShapedQueue::open(crate::netlink::index_of(&mark::device_name(self.index))?)
+        })
     }
 
     /// Whether the time is up, or somebody else undid it.

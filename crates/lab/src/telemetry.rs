@@ -6,6 +6,7 @@ use crate::clock::RunClock;
 use crate::data_path::PathState;
 use crate::lateness::LatenessMeter;
 use crate::rows::{Closed, Rows};
+use crate::shaping::{QUEUE_EVERY, ShapedQueue};
 use crate::sys::socket::{mem_info, tcp_info};
 use crate::sys::thread;
 use crate::threads::{Scheduled, Threads};
@@ -57,6 +58,8 @@ pub(crate) struct Telemetry<'a> {
     pub(crate) every: Duration,
     pub(crate) streams: &'a [StreamProbe<'a>],
     pub(crate) path: [(Direction, &'a Mutex<PathState>); 2],
+    /// Of an interface that is shaped for the run, between hosts.
+    pub(crate) queue: Option<&'a ShapedQueue>,
     pub(crate) threads: &'a Threads,
     /// Its ring is emptied with every sample.
     pub(crate) trace: Option<&'a Mutex<Trace>>,
@@ -80,7 +83,7 @@ impl Telemetry<'_> {
     }
 
     fn sample_until_stopped(&self, rows: &Rows, notes: &mut Notes) -> Result<(), Closed> {
-        let (mut due, mut seldom_due) = (self.clock.now(), self.clock.now());
+        let (mut due, mut seldom_due, mut queue_due) = (self.clock.now(), self.clock.now(), self.clock.now());
         while !self.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             due = notes.lateness.record_deadlines(due, self.every, now);
@@ -91,9 +94,14 @@ impl Telemetry<'_> {
                 self.sample_cpu(now, rows)?;
                 seldom_due = now.after(SELDOM);
             }
+            if now >= queue_due {
+                self.sample_queue(rows)?;
+                queue_due = now.after(QUEUE_EVERY);
+            }
             self.clock.sleep_until(self.next_place(due));
         }
         self.sample(rows, true, notes)?;
+        self.sample_queue(rows)?;
         self.sample_cpu(self.clock.now(), rows)
     }
 
@@ -158,6 +166,11 @@ impl Telemetry<'_> {
                 dropped_packets: backlog.dropped_packets,
             }))
         })
+    }
+
+    fn sample_queue(&self, rows: &Rows) -> Result<(), Closed> {
+        let row = self.queue.and_then(|queue| queue.sample(self.clock.now().micros()));
+        row.map_or(Ok(()), |row| rows.send(AnyRow::Aqm(row)))
     }
 
     fn sample_cpu(&self, now: Time, rows: &Rows) -> Result<(), Closed> {

@@ -24,10 +24,6 @@ use crate::packet::Packet;
 use pipefill_core::cell::AqmSpec;
 use pipefill_core::prng::Prng;
 use pipefill_core::units::Time;
-use std::time::Duration;
-
-/// No controller is updated more often; of an interval of zero there would be no end.
-const UPDATE_MIN: Duration = Duration::from_micros(1);
 
 /// What every discipline does.
 pub(crate) trait Discipline<T> {

@@ -17,6 +17,7 @@ mod element;
 mod entry;
 mod fifo;
 mod ip_packet;
+pub mod jiffies;
 mod jitter;
 mod limit;
 mod loss;

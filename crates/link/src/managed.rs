@@ -112,7 +112,7 @@ impl<T: IpPacket> ManagedBottleneck<T> {
     }
 
     pub(crate) fn sample(&self, t_us: u64, direction: Direction, counters: &Counters) -> AqmSample {
-        self.counts.sample(t_us, direction, self.discipline.state(), counters)
+        self.counts.sample(t_us, direction, self.backlog(), self.discipline.state(), counters)
     }
 
     /// What left at `now` itself together with the super-packet `gso_id`, and counts as queued (docs/adr/0011, 0045).

@@ -109,8 +109,10 @@ mod tests {
         AqmSample {
             t_us: 0,
             direction,
+            backlog_packets: None,
+            backlog_bytes: None,
             packets,
-            sojourn_sum_us: 0,
+            sojourn_sum_us: None,
             sojourn_us: None,
             dropped_packets: 0,
             overflow_packets: 0,

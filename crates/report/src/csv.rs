@@ -244,9 +244,11 @@ pub fn disciplines(experiment: &Experiment) -> Result<String, CsvError> {
 /// What names the run of a sample, before the columns of the records' table.
 const RUN_FIELDS: [&str; 4] = ["cell", "repeat", "directory", "valid"];
 /// The columns of the table `aqm` of the records.
-const SAMPLE_FIELDS: [&str; 10] = [
+const SAMPLE_FIELDS: [&str; 12] = [
     "t_us",
     "direction",
+    "backlog_packets",
+    "backlog_bytes",
     "packets",
     "sojourn_sum_us",
     "sojourn_us",

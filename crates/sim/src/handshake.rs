@@ -1,8 +1,8 @@
 //! The three-way handshake: SYN, SYN-ACK, ACK, each sent again until it is answered (RFC 9293, 3.5; RFC 6298, 5.7).
 
-use crate::jiffies;
 use crate::segment::{Body, Data};
 use pipefill_core::units::Time;
+use pipefill_link::jiffies;
 
 /// `TCP_TIMEOUT_INIT`, ticks.
 const FIRST_TIMEOUT: u64 = 1000;

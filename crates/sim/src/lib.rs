@@ -13,7 +13,6 @@ pub mod fuzz;
 mod handshake;
 mod host;
 mod invariants;
-mod jiffies;
 mod network;
 mod options;
 mod ping;

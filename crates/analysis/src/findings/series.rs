@@ -58,7 +58,8 @@ pub enum Quantity {
     Srtt,
     /// Waiting in the bottleneck's queue in the direction of the data, bytes of frames.
     Backlog,
-    /// How long packets waited in that queue where a discipline manages it: the mean since the sample before, microseconds.
+    /// How long packets waited in that queue where a discipline manages it: the mean since the sample before, microseconds; where the kernel's
+    /// qdisc manages it, that of the packet that left last.
     Sojourn,
     /// The probability with which that discipline drops or marks, parts per billion.
     Probability,
@@ -129,6 +130,8 @@ pub struct Drawing {
     curves: BTreeMap<Quantity, Downsampler>,
     /// Packets that had left the queue at the discipline's last sample, and the sum of their sojourn times, microseconds.
     left: (u64, u64),
+    /// Whether the discipline's samples alone have the backlog: there are none of the path where its summary has the counts.
+    draws_backlog_of_discipline: bool,
     marks: Marks,
     states: BTreeMap<u32, States>,
 }
@@ -176,6 +179,7 @@ impl Drawing {
             sums: Sums::of(lives),
             curves: BTreeMap::new(),
             left: (0, 0),
+            draws_backlog_of_discipline: manifest.aqm.iter().any(|summary| summary.counted.is_some()),
             marks: Marks::of(manifest, span, width_us(span, buckets)),
         }
     }
@@ -219,16 +223,24 @@ impl Drawing {
     }
 
     fn discipline(&mut self, row: &AqmSample) {
-        let (packets, sum_us) = std::mem::replace(&mut self.left, (row.packets, row.sojourn_sum_us));
-        let waited_us = row.sojourn_sum_us.saturating_sub(sum_us);
-        if let Some(mean_us) = waited_us.checked_div(row.packets.saturating_sub(packets)) {
-            self.point(Quantity::Sojourn, row.t_us, mean_us);
+        if let Some(sojourn_us) = self.sojourn_us(row) {
+            self.point(Quantity::Sojourn, row.t_us, sojourn_us);
+        }
+        if let Some(bytes) = row.backlog_bytes.filter(|_| self.draws_backlog_of_discipline) {
+            self.point(Quantity::Backlog, row.t_us, bytes);
         }
         if let Some(probability) = row.probability_ppb {
             self.point(Quantity::Probability, row.t_us, probability);
         }
         self.point(Quantity::AqmMarks, row.t_us, row.marked_packets);
         self.point(Quantity::AqmDrops, row.t_us, row.dropped_packets);
+    }
+
+    /// The mean of the packets that left since the sample before; of a qdisc that does not sum them up, that of the last one.
+    fn sojourn_us(&mut self, row: &AqmSample) -> Option<u64> {
+        let Some(sum_us) = row.sojourn_sum_us else { return row.sojourn_us };
+        let (packets, before_us) = std::mem::replace(&mut self.left, (row.packets, sum_us));
+        sum_us.saturating_sub(before_us).checked_div(row.packets.saturating_sub(packets))
     }
 
     /// What is to be drawn, after the last row.

@@ -130,11 +130,12 @@ fn grow(growth: &mut Option<Growth>, crept: f64, t_us: u64, bytes: Option<u64>) 
     let growth =
         growth.get_or_insert_with(|| Growth { first_bytes: bytes, steps: vec![step], seen_us: t_us });
     growth.seen_us = t_us;
-    match growth.steps.last_mut() {
-        Some(last) if bytes as f64 <= (1.0 + crept) * last.from_bytes as f64 => {
-            last.bytes = last.bytes.max(bytes)
-        }
-        _ => growth.steps.push(step),
+    if let Some(last) =
+        growth.steps.last_mut().filter(|last| bytes as f64 <= (1.0 + crept) * last.from_bytes as f64)
+    {
+        last.bytes = last.bytes.max(bytes);
+    } else {
+        growth.steps.push(step);
     }
 }
 

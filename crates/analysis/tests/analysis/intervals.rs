@@ -3,7 +3,9 @@
 use pipefill_analysis::findings::intervals::Following;
 use pipefill_analysis::findings::series::{Drawing, Quantity};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{AnyRow, AqmSample, Element, PathSample, RunRecord};
+use pipefill_core::record::{
+    AnyRow, AqmCounted, AqmSample, AqmSummary, Element, Manifest, PathSample, RunRecord,
+};
 use pipefill_testkit::builder::{Steady, cell, record, run, spec};
 
 /// A run that says that its only stream stopped at `stop_us`.
@@ -49,6 +51,55 @@ fn what_a_page_keeps_does_not_grow_with_rows_outside_of_the_run() {
     assert!(points <= 2 * 101 && series.drops.len() <= 101, "{points} points, {} drops", series.drops.len());
 }
 
+/// A kernel's qdisc has no sum, and its run no rows of the path.
+#[test]
+fn of_a_kernels_qdisc_the_last_packets_wait_and_the_backlog_are_drawn() {
+    let mut record = until(10_000_000);
+    let counted = Some(AqmCounted::default());
+    record.manifest.aqm = vec![AqmSummary {
+        direction: Direction::Forward,
+        kind: "codel".to_owned(),
+        packets: 2,
+        counted,
+        sojourn_us_p50: None,
+        sojourn_us_p95: None,
+        sojourn_us_p99: None,
+        sojourn_us_max: None,
+        flow_queues: None,
+    }];
+    let curve = |manifest: &Manifest, sojourn_us: Option<u64>, quantity: Quantity| {
+        let mut drawing = Drawing::of(manifest, 100);
+        for n in 1..=2 {
+            drawing.take(&AnyRow::Aqm(AqmSample {
+                t_us: n * 1_000_000,
+                direction: Direction::Forward,
+                backlog_packets: Some(n),
+                backlog_bytes: Some(n * 1_514),
+                packets: n,
+                sojourn_sum_us: None,
+                sojourn_us,
+                dropped_packets: 0,
+                overflow_packets: 0,
+                marked_packets: 0,
+                probability_ppb: None,
+                drop_count: None,
+            }));
+        }
+        let curves = drawing.finish().curves;
+        let curve = curves.into_iter().find(|curve| curve.quantity == quantity);
+        curve.map(|curve| curve.points.iter().map(|point| (point.t_us, point.value)).collect::<Vec<_>>())
+    };
+    let manifest = &record.manifest;
+    let sojourns = curve(manifest, Some(6_200), Quantity::Sojourn);
+    assert_eq!(sojourns, Some(vec![(1_000_000, 6_200), (2_000_000, 6_200)]));
+    assert_eq!(curve(manifest, None, Quantity::Sojourn), None);
+    let backlog = curve(manifest, None, Quantity::Backlog);
+    assert_eq!(backlog, Some(vec![(1_000_000, 1_514), (2_000_000, 3_028)]));
+    // With counters of the path there are its rows.
+    record.manifest.aqm[0].counted = None;
+    assert_eq!(curve(&record.manifest, None, Quantity::Backlog), None);
+}
+
 /// Ten packets waited 2 ms each, then none left, then five waited 8 ms each.
 #[test]
 fn sojourn_times_are_means_of_what_left_since_the_sample_before() {
@@ -60,8 +111,10 @@ fn sojourn_times_are_means_of_what_left_since_the_sample_before() {
         let row = |direction| AqmSample {
             t_us,
             direction,
+            backlog_packets: Some(1),
+            backlog_bytes: Some(1_514),
             packets,
-            sojourn_sum_us,
+            sojourn_sum_us: Some(sojourn_sum_us),
             sojourn_us: Some(1),
             dropped_packets: 0,
             overflow_packets: 0,
@@ -70,8 +123,10 @@ fn sojourn_times_are_means_of_what_left_since_the_sample_before() {
             drop_count: Some(0),
         };
         drawing.take(&AnyRow::Aqm(row(Direction::Forward)));
-        drawing
-            .take(&AnyRow::Aqm(AqmSample { sojourn_sum_us: 9 * sojourn_sum_us, ..row(Direction::Reverse) }));
+        drawing.take(&AnyRow::Aqm(AqmSample {
+            sojourn_sum_us: Some(9 * sojourn_sum_us),
+            ..row(Direction::Reverse)
+        }));
     }
     let series = drawing.finish();
     let curve = series.curves.iter().find(|curve| curve.quantity == Quantity::Sojourn).expect("drawn");

@@ -11,11 +11,14 @@ use crate::measuring::{
     Folder, Outcome, Skip, Test, if_quiet, in_time, is_quiet, lab, read, report, slow_test, test,
 };
 use held_path::{HeldPath, RECEIVER};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::AqmSample;
+use pipefill_store::{decode_manifest, decode_table};
 use podman::{BUSYBOX, Container};
 use serde_json::Value;
 use sshd::Sshd;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -45,6 +48,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests.push(slow_test("a_server_of_another_kind", other_servers));
     tests.push(slow_test("what_can_not_be_is_told", refusals));
     tests.push(slow_test("an_interface_is_shaped_for_the_run", shaped));
+    tests.push(slow_test("a_shaped_interfaces_queue_is_sampled", a_shaped_queue_is_sampled));
     tests.push(slow_test("a_far_end_that_nobody_wants_ends", its_time_is_up));
     tests.push(test("a_run_that_is_killed_leaves_nothing", killed));
     tests.push(test("what_is_killed_with_its_guard_is_given_back_by_the_next_run", killed_with_its_guard));
@@ -173,22 +177,27 @@ fn other_servers() -> Outcome {
     Ok(())
 }
 
-/// What a scenario asks for and these hosts have not.
-/// Of the rate alone: not every kernel has netem.
+/// Two hosts, and a scenario that shapes the sender's interface to 20 Mbit/s with these keys of its path beside. Of the rate alone: not every
+/// kernel has netem.
+fn shaped_scenario(folder: &Folder, hosts: [&str; 2], path: &str) {
+    let [sender, receiver] = hosts;
+    folder.write(
+        "shaped.toml",
+        &format!(
+            "name = \"shaped\"\n[hosts]\nsender = \"{sender}\"\nreceiver = \"{receiver}\"\naddress = \"10.99.0.2\"\n\
+             shape = \"sender:w0\"\n[path]\nrate = \"20mbit\"\n{path}\n[[flow]]\nduration = \"2s\"\n[run]\nrepeat = 1\n"
+        ),
+    );
+}
+
 fn shaped() -> Outcome {
     let folder = root_folder(&["tc"])?;
     let (here, there) = (Namespace::new(), Namespace::new());
     here.join("10.99.0.1", &there, "10.99.0.2");
     let qdiscs = || here.command(&["tc", "qdisc", "show"]).output().unwrap().stdout;
     let before = qdiscs();
-    let (sender, receiver) = (here.file(), there.file());
-    folder.write(
-        "shaped.toml",
-        &format!(
-            "name = \"shaped\"\n[hosts]\nsender = \"netns:{sender}\"\nreceiver = \"netns:{receiver}\"\naddress = \"10.99.0.2\"\n\
-             shape = \"sender:w0\"\n[path]\nrate = \"20mbit\"\nqueue = \"64KiB\"\n[[flow]]\nduration = \"2s\"\n[run]\nrepeat = 1\n"
-        ),
-    );
+    let [sender, receiver] = [&here, &there].map(|host| format!("netns:{}", host.file()));
+    shaped_scenario(&folder, [&sender, &receiver], "queue = \"64KiB\"");
     let told = report(&folder, &["shaped.toml", "--on", "hosts"])?;
     let goodput = told["cells"][0]["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{told:#}"));
     println!("{goodput:.0} bit/s; {}", told["cells"][0]["verdict"]);
@@ -197,6 +206,53 @@ fn shaped() -> Outcome {
     Ok(())
 }
 
+/// The kernel's counters of the queue's discipline over time, with a receiver on this machine and with a server of tests. `pfifo_head_drop` is in every
+/// kernel; what a kernel lacks of the others it says (`exec::shaping`).
+fn a_shaped_queue_is_sampled() -> Outcome {
+    let folder = root_folder(&["tc"])?;
+    let (here, there) = (Namespace::new(), Namespace::new());
+    here.join("10.99.0.1", &there, "10.99.0.2");
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap().to_owned();
+    let mut serving = there.command(&[&program, "serve", "-p", "5201"]);
+    let mut serving = serving.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until(
+        || !there.command(&["ss", "-Hltn", "sport = :5201"]).output().unwrap().stdout.is_empty(),
+        "no server",
+    );
+    let [sender, receiver] = [&here, &there].map(|host| format!("netns:{}", host.file()));
+    for (out, hosts) in [("near", [&*sender, &*receiver]), ("far", ["local", "pipefill:10.99.0.2"])] {
+        shaped_scenario(&folder, hosts, "queue = \"40p\"\naqm = \"drophead\"");
+        let words = [&program, "run", "shaped.toml", "--on", "hosts", "--out", out, "--json", "--quiet"];
+        let mut command = here.command(&words);
+        command.current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
+        let output = command.output().unwrap();
+        assert!(folder.path(out).exists(), "{}", String::from_utf8_lossy(&output.stderr));
+        let run = fs::read_dir(folder.path(out).join("runs")).unwrap().next().unwrap().unwrap().path();
+        let did = decode_manifest(&fs::read(run.join("manifest.json")).unwrap()).unwrap().aqm.remove(0);
+        let rows: Vec<AqmSample> = decode_table(File::open(run.join("aqm.jsonl.zst")).unwrap()).unwrap();
+        let last = rows.last().unwrap();
+        println!("{out}: {} rows, the last one {last:?}", rows.len());
+        // 20 a second; a late machine has fewer.
+        assert!((if_quiet(30, 2)..=50).contains(&rows.len()), "{out}: {} rows", rows.len());
+        assert!(rows.is_sorted_by_key(|row| (row.t_us, row.packets, row.overflow_packets)), "{out}");
+        assert!(rows.iter().all(|row| row.direction == Direction::Forward), "{out}");
+        let backlogs = rows.iter().map(|row| (row.backlog_packets.unwrap(), row.backlog_bytes.unwrap()));
+        let longest = backlogs.max().unwrap();
+        assert!(longest.0 > 0 && longest.0 <= 40 && longest.1 <= 40 * 1514, "{out}: {longest:?}");
+        let unknown =
+            |row: &AqmSample| [row.sojourn_sum_us, row.sojourn_us, row.drop_count, row.probability_ppb];
+        assert!(rows.iter().all(|row| unknown(row) == [None; 4]), "{out}: {last:?}");
+        assert!(last.overflow_packets > 0 && last.dropped_packets == 0, "{out}: {last:?}");
+        let counted = did.counted.unwrap();
+        assert!(counted.overflow_packets >= last.overflow_packets, "{out}: {counted:?}, {last:?}");
+        assert!(did.packets >= last.packets, "{out}: {did:?}, {last:?}");
+    }
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    Ok(())
+}
+
+/// What a scenario asks for and these hosts have not.
 fn refusals() -> Outcome {
     let folder = root_folder(&[])?;
     let (here, there) = (Namespace::new(), Namespace::new());

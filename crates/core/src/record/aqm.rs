@@ -47,11 +47,19 @@ pub struct AqmSample {
     pub t_us: u64,
     /// Which way.
     pub direction: Direction,
+    /// Packets in it, with the one that waits for the link alone; null in records of before it was noted.
+    #[serde(default)]
+    pub backlog_packets: Option<u64>,
+    /// Bytes in it, in the same way (Ethernet frames without FCS).
+    #[serde(default)]
+    pub backlog_bytes: Option<u64>,
     /// Packets that left its queue so far.
     pub packets: u64,
-    /// Sum of the times that they waited: the difference over that of `packets` is the mean of an interval.
-    pub sojourn_sum_us: u64,
-    /// How long the packet waited that left last; null before the first.
+    /// Sum of the times that they waited: the difference over that of `packets` is the mean of an interval. Null where the kernel's qdisc is the
+    /// discipline, which does not count it.
+    #[serde(default)]
+    pub sojourn_sum_us: Option<u64>,
+    /// How long the packet waited that left last; null before the first, and of a qdisc that does not report it.
     pub sojourn_us: Option<u64>,
     /// Packets that it dropped so far though there was room.
     pub dropped_packets: u64,
@@ -60,9 +68,10 @@ pub struct AqmSample {
     /// Packets that it marked CE so far.
     pub marked_packets: u64,
     /// PIE, RED, DualPI2: the probability with which it drops or marks now (of DualPI2 the base probability p', whose square is that of classic
-    /// packets), in parts per billion; null for others.
+    /// packets), in parts per billion; null for others, and of the kernel's RED.
     pub probability_ppb: Option<u64>,
-    /// CoDel: drops and marks of the cycle that lasts (`count`), 0 between cycles; of FQ-CoDel the largest of its queues. Null for others.
+    /// CoDel: drops and marks of the cycle that lasts (`count`), 0 between cycles; of FQ-CoDel the largest of its queues. Null for
+    /// others, and of the kernel's FQ-CoDel.
     pub drop_count: Option<u64>,
 }
 

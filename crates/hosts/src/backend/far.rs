@@ -11,9 +11,10 @@ use pipefill_core::cell::{CellSpec, Direction, Family, FlowSpec, HostSpec, Proto
 use pipefill_core::hosts::{HostsSpec, Place, Server};
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Manifest, Setting, Sink};
+use pipefill_core::record::{AqmSample, Manifest, Setting, Sink};
 use pipefill_core::units::{Bytes, Rate, Time};
 use pipefill_lab::places::{self, Changed};
+use pipefill_lab::shaping::{QUEUE_EVERY, ShapedQueue};
 use pipefill_remote::iperf3::parameters::BLOCK_MAX;
 use pipefill_remote::iperf3::{Parameters, Transport, Way};
 use pipefill_remote::key::Key;
@@ -25,8 +26,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// How long a connection may take.
 const CONNECTING: Duration = Duration::from_secs(20);
-/// From one look at the wish to stop to the next.
-const STEP: Duration = Duration::from_millis(50);
+/// From one look at the wish to stop, and at the queue of a shaped interface, to the next.
+const STEP: Duration = QUEUE_EVERY;
 /// A far end of ours stays for so long after the time that a run takes.
 const BEYOND: Duration = Duration::from_secs(90);
 /// The version of iperf3's protocol that is spoken.
@@ -41,15 +42,15 @@ struct Target {
     settings: Vec<Setting>,
 }
 
-/// Carries out a run.
+/// Carries out a run; `queue` is that of an interface that is shaped meanwhile.
 ///
 /// # Errors
 /// [`Problem`].
 pub(super) fn stream(
     backend: &Hosts,
-    hosts: &HostsSpec,
-    far: &Place,
+    (hosts, far): (&HostsSpec, &Place),
     run: &Run,
+    queue: Option<&ShapedQueue>,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
 ) -> Result<Manifest, Problem> {
@@ -62,11 +63,13 @@ pub(super) fn stream(
         .map_err(|error| Problem::broken(format!("setting up this host: {error}")))?;
     let target = target(backend, hosts, far, (ends.far, far_place), run);
     let measured = target.and_then(|target| {
-        let streams = traffic(&ends, spec, &target, hosts, watch);
+        let tests = Tests { ends: &ends, spec, target: &target, hosts, queue };
+        let measured = tests.run(watch);
         let restored = restore(backend, far);
-        let (zero, flows) = streams?;
+        let Traffic { zero, flows, queue } = measured?;
         restored?;
-        Ok(Measured { zero, flows, far_settings: target.settings, is_own_sender: ends.is_own_sender })
+        let (far_settings, is_own_sender) = (target.settings, ends.is_own_sender);
+        Ok(Measured { zero, flows, queue, far_settings, is_own_sender })
     });
     let own_settings = own.settings.clone();
     give_back(own)?;
@@ -233,46 +236,110 @@ fn restore(backend: &Hosts, far: &Place) -> Result<(), Problem> {
     restored.inspect_err(|_| *held = None)
 }
 
-/// All flows at once; and the instant from which the run's time counts.
-fn traffic(
-    ends: &Ends<'_>,
-    spec: &CellSpec,
-    target: &Target,
-    hosts: &HostsSpec,
-    watch: &dyn Watch,
-) -> Result<(Instant, Vec<EndedTest>), Problem> {
-    let is_stopped = std::sync::Arc::new(AtomicBool::new(false));
-    let stop = Stop::when(&is_stopped);
-    let zero = Instant::now();
-    let results: Vec<Result<EndedTest, Problem>> = thread::scope(|scope| {
-        let tests: Vec<_> = spec
-            .flows
-            .iter()
-            .map(|flow| {
-                let asked = asked(ends, spec, flow, target, hosts);
-                let stop = stop.clone();
-                scope.spawn(move || {
-                    wait_until(zero + flow.start, &stop);
-                    measure(&asked, &stop, &mut |_, _| Ok(()))
+/// What all flows are measured by.
+struct Tests<'a> {
+    ends: &'a Ends<'a>,
+    spec: &'a CellSpec,
+    target: &'a Target,
+    hosts: &'a HostsSpec,
+    queue: Option<&'a ShapedQueue>,
+}
+
+/// What they came to.
+struct Traffic {
+    /// From when the run's time counts.
+    zero: Instant,
+    flows: Vec<EndedTest>,
+    /// How the discipline of a shaped interface stood, where there is one.
+    queue: Vec<AqmSample>,
+}
+
+impl Tests<'_> {
+    /// All flows at once.
+    fn run(&self, watch: &dyn Watch) -> Result<Traffic, Problem> {
+        let is_stopped = std::sync::Arc::new(AtomicBool::new(false));
+        let stop = Stop::when(&is_stopped);
+        let zero = Instant::now();
+        let elapsed = || Time::from_nanos(u64::try_from(zero.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let mut queue = Vec::new();
+        let mut read_queue = || queue.extend(self.queue.and_then(|queue| queue.sample(elapsed().micros())));
+        let results: Vec<Result<EndedTest, Problem>> = thread::scope(|scope| {
+            let tests: Vec<_> = self
+                .spec
+                .flows
+                .iter()
+                .map(|flow| {
+                    let asked = self.asked(flow);
+                    let stop = stop.clone();
+                    scope.spawn(move || {
+                        wait_until(zero + flow.start, &stop);
+                        measure(&asked, &stop, &mut |_, _| Ok(()))
+                    })
                 })
-            })
-            .collect();
-        while !tests.iter().all(thread::ScopedJoinHandle::is_finished) {
-            watch.progress(Time::from_nanos(u64::try_from(zero.elapsed().as_nanos()).unwrap_or(u64::MAX)));
-            if watch.stop_requested() {
-                is_stopped.store(true, Ordering::Relaxed);
+                .collect();
+            while !tests.iter().all(thread::ScopedJoinHandle::is_finished) {
+                watch.progress(elapsed());
+                if watch.stop_requested() {
+                    is_stopped.store(true, Ordering::Relaxed);
+                }
+                read_queue();
+                thread::sleep(STEP);
             }
-            thread::sleep(STEP);
+            read_queue();
+            let panicked = |_| Err(Problem::broken("a test panicked"));
+            tests.into_iter().map(|test| test.join().unwrap_or_else(panicked)).collect()
+        });
+        // Ctrl-C ends ssh too, and what fails then fails because of it.
+        if is_stopped.load(Ordering::Relaxed) || watch.stop_requested() {
+            return Err(Problem::stopped());
         }
-        let panicked = |_| Err(Problem::broken("a test panicked"));
-        tests.into_iter().map(|test| test.join().unwrap_or_else(panicked)).collect()
-    });
-    // Ctrl-C ends ssh too, and what fails then fails because of it.
-    if is_stopped.load(Ordering::Relaxed) || watch.stop_requested() {
-        return Err(Problem::stopped());
+        let flows = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Traffic { zero, flows, queue })
     }
-    let flows = results.into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok((zero, flows))
+
+    /// The test that a flow is.
+    fn asked(&self, flow: &FlowSpec) -> TestRequest {
+        let Self { ends, spec, target, hosts, .. } = self;
+        let sends = ends.sends(flow);
+        let buffers = [flow.sndbuf.map(Bytes::get), flow.rcvbuf.map(Bytes::get)];
+        let [own_window, far_window] = if sends { buffers } else { [buffers[1], buffers[0]] };
+        let sender = spec.data_sender(flow.direction);
+        let name = flow.congestion_control.as_ref().unwrap_or(&sender.congestion_control);
+        let is_tcp = flow.protocol == Protocol::Tcp;
+        let rate = |rate: Option<Rate>| rate.map_or(0, Rate::bps);
+        TestRequest {
+            host: (target.server.host.clone(), target.server.port),
+            is_v6: hosts
+                .address
+                .is_none()
+                .then_some(spec.path.family == Family::Ipv6)
+                .filter(|_| is_named(target)),
+            title: None,
+            bind: None,
+            connect_timeout: CONNECTING,
+            own_window,
+            span: Some(flow.duration),
+            sample: spec.run.sample,
+            parameters: Parameters {
+                transport: if is_tcp { Transport::Tcp } else { Transport::Udp },
+                way: if sends { Way::ToServer } else { Way::ToClient },
+                streams: flow.parallel,
+                time_s: flow.duration.as_secs() + u64::from(flow.duration.subsec_nanos() > 0),
+                length: flow.length.get(),
+                bitrate_bps: rate(flow.bitrate),
+                pacing_bps: rate(flow.max_pacing_rate),
+                window: far_window,
+                congestion_control: is_tcp.then(|| name.clone()),
+                client_version: Some(PROTOCOL.to_owned()),
+                wants_telemetry: true,
+                names_hellos: true,
+                read_rate_bps: rate(flow.read_rate),
+                ..Parameters::default()
+            },
+            interval: None,
+            key: target.key.clone(),
+        }
+    }
 }
 
 fn wait_until(due: Instant, stop: &Stop) {
@@ -282,55 +349,6 @@ fn wait_until(due: Instant, stop: &Stop) {
             return;
         }
         thread::sleep(left.min(STEP));
-    }
-}
-
-/// The test that a flow is.
-fn asked(
-    ends: &Ends<'_>,
-    spec: &CellSpec,
-    flow: &FlowSpec,
-    target: &Target,
-    hosts: &HostsSpec,
-) -> TestRequest {
-    let sends = ends.sends(flow);
-    let buffers = [flow.sndbuf.map(Bytes::get), flow.rcvbuf.map(Bytes::get)];
-    let [own_window, far_window] = if sends { buffers } else { [buffers[1], buffers[0]] };
-    let sender = spec.data_sender(flow.direction);
-    let name = flow.congestion_control.as_ref().unwrap_or(&sender.congestion_control);
-    let is_tcp = flow.protocol == Protocol::Tcp;
-    let rate = |rate: Option<Rate>| rate.map_or(0, Rate::bps);
-    TestRequest {
-        host: (target.server.host.clone(), target.server.port),
-        is_v6: hosts
-            .address
-            .is_none()
-            .then_some(spec.path.family == Family::Ipv6)
-            .filter(|_| is_named(target)),
-        title: None,
-        bind: None,
-        connect_timeout: CONNECTING,
-        own_window,
-        span: Some(flow.duration),
-        sample: spec.run.sample,
-        parameters: Parameters {
-            transport: if is_tcp { Transport::Tcp } else { Transport::Udp },
-            way: if sends { Way::ToServer } else { Way::ToClient },
-            streams: flow.parallel,
-            time_s: flow.duration.as_secs() + u64::from(flow.duration.subsec_nanos() > 0),
-            length: flow.length.get(),
-            bitrate_bps: rate(flow.bitrate),
-            pacing_bps: rate(flow.max_pacing_rate),
-            window: far_window,
-            congestion_control: is_tcp.then(|| name.clone()),
-            client_version: Some(PROTOCOL.to_owned()),
-            wants_telemetry: true,
-            names_hellos: true,
-            read_rate_bps: rate(flow.read_rate),
-            ..Parameters::default()
-        },
-        interval: None,
-        key: target.key.clone(),
     }
 }
 

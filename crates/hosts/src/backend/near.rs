@@ -8,9 +8,10 @@ use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Manifest, Sink};
 use pipefill_lab::places::{self, NoPair, Pair};
+use pipefill_lab::shaping::ShapedQueue;
 use std::io;
 
-/// Carries out a run.
+/// Carries out a run; `queue` is that of an interface that is shaped meanwhile.
 ///
 /// # Errors
 /// [`Problem`].
@@ -18,12 +19,13 @@ pub(super) fn stream(
     backend: &Hosts,
     hosts: &HostsSpec,
     run: &Run,
+    queue: Option<&ShapedQueue>,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
 ) -> Result<Manifest, Problem> {
     // A container may have been started anew since the last run.
     let pair = pair(backend, hosts, &run.cell.spec)?;
-    backend.lab.stream_between(&pair, run, watch, sink)
+    backend.lab.stream_between(&pair, run, queue, watch, sink)
 }
 
 /// Whether both ends are there, reach each other, and may be changed as the scenario asks.

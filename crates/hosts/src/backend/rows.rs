@@ -8,7 +8,7 @@ use pipefill_core::hosts;
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{
-    AnyRow, CaStateSource, DeliverySample, Environment, Instrument, Invalid, Manifest, Observed,
+    AnyRow, AqmSample, CaStateSource, DeliverySample, Environment, Instrument, Invalid, Manifest, Observed,
     RECORD_VERSION, Setting, Sink, StreamEnd, StreamSummary, Subject, TcpSample, UdpTotals,
 };
 use pipefill_core::tcp_info::TcpInfo;
@@ -20,6 +20,8 @@ pub(super) struct Measured {
     pub(super) zero: Instant,
     /// The test that each flow was.
     pub(super) flows: Vec<EndedTest>,
+    /// How the discipline of a shaped interface stood, where there is one.
+    pub(super) queue: Vec<AqmSample>,
     /// Of the other host.
     pub(super) far_settings: Vec<Setting>,
     /// Whether this host is the one that sends in the forward direction.
@@ -45,7 +47,8 @@ pub(super) fn write(
         [measured.far_settings, own_settings]
     };
     let mut settings = settings.concat();
-    let (mut rows, mut streams, mut invalid) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut streams, mut invalid) = (Vec::new(), Vec::new());
+    let mut rows: Vec<AnyRow> = measured.queue.into_iter().map(AnyRow::Aqm).collect();
     for (flow, of_flow) in (0..).zip(measured.flows) {
         // All of them are measured by the same two processes.
         of_flow.invalid.into_iter().for_each(|reason| {

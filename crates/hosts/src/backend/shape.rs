@@ -7,7 +7,7 @@ use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::AqmSummary;
 use pipefill_lab::places::namespace_file;
-use pipefill_lab::shaping::{Flows, Peer, Request, Shaped, ShapedDiscipline};
+use pipefill_lab::shaping::{Flows, Peer, Request, Shaped, ShapedDiscipline, ShapedQueue};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +33,16 @@ pub(super) fn begin(hosts: &HostsSpec, shape: &Shape, run: &Run) -> Result<Shape
     })
 }
 
+/// The queue of its bottleneck, to be read during the run; `None` where it is drop-tail.
+///
+/// # Errors
+/// [`Problem`] where the kernel does not answer.
+pub(super) fn queue(shaped: &Shaped) -> Result<Option<ShapedQueue>, Problem> {
+    shaped
+        .queue()
+        .map_err(|error| Problem::broken(format!("reading the queue of the shaped interface: {error}")))
+}
+
 /// Undoes it; what the discipline of the queue did, where it has one.
 ///
 /// # Errors
@@ -44,7 +54,7 @@ pub(super) fn end(shaped: Shaped) -> Result<Option<AqmSummary>, Problem> {
     Ok(carried.and_then(|carried| carried.discipline).map(summary))
 }
 
-/// The kernel's qdiscs do not count how long packets waited.
+/// The kernel's qdiscs do not sum up how long packets waited.
 fn summary(discipline: ShapedDiscipline) -> AqmSummary {
     AqmSummary {
         direction: Direction::Forward,

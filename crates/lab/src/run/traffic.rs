@@ -80,6 +80,7 @@ impl Traffic<'_> {
                 every: self.stage.run.cell.spec.run.sample,
                 streams: &probes,
                 path,
+                queue: self.stage.queue,
                 threads: self.threads,
                 trace: self.stage.trace.as_ref(),
                 stop: &stops.telemetry,

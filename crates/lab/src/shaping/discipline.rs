@@ -42,6 +42,11 @@ const TICKS: f64 = 15_625_000.0;
 /// Weights of alpha and beta that the kernel takes at most (`pie_policy`).
 const PIE_WEIGHT_MAX: f64 = 32.0;
 
+/// The name (major number) of its qdisc at the device.
+pub(super) const DISCIPLINE: u16 = 4;
+/// The drop-head queue, as tc calls it.
+pub(super) const HEAD_DROP: &str = "pfifo_head_drop";
+
 /// A qdisc below the bottleneck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DisciplineQdisc {
@@ -60,7 +65,7 @@ impl DisciplineQdisc {
         let limit = bottleneck.queue_bytes(path.rtt(), frame).max(frame);
         let packets = narrow((limit.get() / frame.get().max(1)).max(1));
         Ok(match aqm {
-            AqmSpec::Drophead => Self { kind: "pfifo_head_drop", options: packets.to_ne_bytes().into() },
+            AqmSpec::Drophead => Self { kind: HEAD_DROP, options: packets.to_ne_bytes().into() },
             AqmSpec::Codel(codel) => {
                 Self { kind: "codel", options: bytes(&codel_attributes(codel, packets)) }
             }

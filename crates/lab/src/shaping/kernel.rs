@@ -58,6 +58,8 @@ pub(super) struct Link {
 /// A queueing discipline of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Qdisc {
+    /// The index of its interface.
+    pub(super) device: u32,
     pub(super) kind: String,
     pub(super) handle: TcHandle,
     pub(super) parent: TcHandle,
@@ -66,12 +68,14 @@ pub(super) struct Qdisc {
     pub(super) own_counts: Vec<u8>,
 }
 
-/// What a qdisc has counted.
+/// What a qdisc has counted, and what it holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) bytes: u64,
     pub(super) packets: u64,
     pub(super) drops: u64,
+    pub(super) backlog_packets: u64,
+    pub(super) backlog_bytes: u64,
 }
 
 /// What a filter does with packets that match.
@@ -133,18 +137,23 @@ pub(super) fn remove_link(netlink: &Rtnetlink, index: u32) -> io::Result<()> {
 pub(super) fn qdiscs(netlink: &Rtnetlink, index: u32) -> io::Result<Vec<Qdisc>> {
     let mut found = Vec::new();
     netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(message(index)?), |body| {
-        found.extend(header(body).filter(|header| u32::try_from(header.index) == Ok(index)).map(|header| {
-            let stats = attribute(&body[TC_HEADER..], STATS2).unwrap_or_default();
-            Qdisc {
-                kind: text(body, KIND).unwrap_or_default(),
-                handle: header.handle,
-                parent: header.parent,
-                counts: counts(stats),
-                own_counts: attribute(stats, STATS_APP).unwrap_or_default().to_vec(),
-            }
-        }));
+        found.extend(qdisc_of(body).filter(|qdisc| qdisc.device == index));
     })?;
     Ok(found)
+}
+
+/// The qdisc that a message is about (`struct tcmsg` and its attributes).
+pub(super) fn qdisc_of(body: &[u8]) -> Option<Qdisc> {
+    let header = header(body)?;
+    let stats = attribute(body.get(TC_HEADER..)?, STATS2).unwrap_or_default();
+    Some(Qdisc {
+        device: u32::try_from(header.index).ok()?,
+        kind: text(body, KIND).unwrap_or_default(),
+        handle: header.handle,
+        parent: header.parent,
+        counts: counts(stats),
+        own_counts: attribute(stats, STATS_APP).unwrap_or_default().to_vec(),
+    })
 }
 
 /// Adds a qdisc with `options`, the bytes of its `TCA_OPTIONS`.
@@ -272,6 +281,8 @@ fn counts(stats: &[u8]) -> Counts {
         bytes: basic.and_then(|basic| basic.first_chunk()).map_or(0, |bytes| u64::from_ne_bytes(*bytes)),
         packets: number(basic, 8),
         drops: number(queue, 8),
+        backlog_packets: number(queue, 0),
+        backlog_bytes: number(queue, 4),
     }
 }
 

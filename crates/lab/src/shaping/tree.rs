@@ -1,21 +1,20 @@
 //! Puts shaping up and takes it down: device, qdiscs, mark, clsact, filters, and back. Whatever moment the first ends at, the second undoes.
 
-use super::attributes::word;
 use super::conditions::Conditions;
+use super::discipline::DISCIPLINE;
 use super::flows::Selector;
 use super::kernel::{self, Act, Counts, EGRESS, INGRESS, Link};
 use super::mark::{Mark, device_name};
+use super::reading::{ShapedDiscipline, managed};
 use crate::netlink::Rtnetlink;
 use netlink_packet_route::tc::TcHandle;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::AqmCounted;
 use std::io;
 
-/// The names (major numbers) of the qdiscs at the device: what cuts super-packets, netem, the bottleneck, the discipline of its queue.
+/// The names (major numbers) of the qdiscs at the device: what cuts super-packets, netem, the bottleneck; [`DISCIPLINE`] is below it.
 const CUTTER: u16 = 1;
 const NETEM: u16 = 2;
 const BOTTLENECK: u16 = 3;
-const DISCIPLINE: u16 = 4;
 
 /// A part of shaping, which a kernel may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,18 +48,6 @@ pub struct Carried {
     pub queue_dropped_packets: u64,
     /// What the discipline of that queue did; null where it is drop-tail.
     pub discipline: Option<ShapedDiscipline>,
-}
-
-/// What the kernel's qdisc of a discipline counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct ShapedDiscipline {
-    /// The word of the scenario.
-    pub kind: &'static str,
-    /// Packets that left it.
-    pub packets: u64,
-    /// Its drops and marks.
-    #[serde(flatten)]
-    pub counted: AqmCounted,
 }
 
 /// What is put up, and where.
@@ -142,34 +129,8 @@ pub(super) fn carried(netlink: &Rtnetlink, index: u32) -> io::Result<Carried> {
         // netem counts what its child refuses, too (`netem_dequeue()`).
         lost_packets: netem.drops.saturating_sub(bottleneck.drops),
         queue_dropped_packets: bottleneck.drops,
-        discipline: qdiscs.iter().find(|qdisc| qdisc.handle.major == DISCIPLINE).and_then(discipline),
+        discipline: managed(&qdiscs).and_then(ShapedDiscipline::of),
     })
-}
-
-/// Where the counts of a kind of qdisc have packets that were dropped for want of room, and marked ones.
-const COUNTS: [(&str, usize, usize); 5] = [
-    // `struct tc_codel_xstats`: `drop_overlimit`, `ecn_mark`.
-    ("codel", 5, 6),
-    // `struct tc_fq_codel_xstats`, behind its `type`.
-    ("fq_codel", 2, 3),
-    // `struct tc_pie_xstats`, behind the eight bytes of `prob`: `overlimit`, `ecn_mark`.
-    ("pie", 7, 9),
-    // `struct tc_red_xstats`: `pdrop`, `marked`.
-    ("red", 1, 3),
-    // It counts nothing beside its drops, all of which are of a full queue.
-    (HEAD_DROP, usize::MAX, usize::MAX),
-];
-const HEAD_DROP: &str = "pfifo_head_drop";
-
-fn discipline(qdisc: &kernel::Qdisc) -> Option<ShapedDiscipline> {
-    let &(kind, overflow, marked) = COUNTS.iter().find(|(kind, ..)| *kind == qdisc.kind)?;
-    let count = |place: usize| u64::from(word(&qdisc.own_counts, place.saturating_mul(size_of::<u32>())));
-    let Counts { packets, drops, .. } = qdisc.counts;
-    let overflow_packets = if kind == HEAD_DROP { drops } else { count(overflow) };
-    let dropped_packets = drops.saturating_sub(overflow_packets);
-    let counted = AqmCounted { dropped_packets, overflow_packets, marked_packets: count(marked) };
-    let kind = if kind == HEAD_DROP { "drophead" } else { kind };
-    Some(ShapedDiscipline { kind, packets, counted })
 }
 
 /// Whether nobody else has a filter in the interface's clsact.

@@ -2,7 +2,7 @@
 
 use super::pie::first_after;
 use super::waiting::WaitingQueue;
-use super::{AqmLog, AqmState, Discipline, UPDATE_MIN, Waiting};
+use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::{Ecn, IpPacket};
 use crate::limit::Limit;
@@ -16,6 +16,8 @@ use std::time::Duration;
 /// Weights of the classic and the L4S queue where both wait (`c_protection_wc`, `c_protection_wl`).
 const CLASSIC_WEIGHT: i64 = 10;
 const L4S_WEIGHT: i64 = 90;
+/// The controller is updated no more often; of an interval of zero there would be no end.
+const UPDATE_MIN: Duration = Duration::from_micros(1);
 
 /// Both queues.
 #[derive(Debug)]

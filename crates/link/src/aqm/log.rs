@@ -52,11 +52,13 @@ impl AqmCounts {
         self.sojourns.saturating_record(u64::try_from(sojourn.as_nanos()).unwrap_or(u64::MAX).max(1));
     }
 
-    /// For records: of the discipline in `direction`, which stands as `state` says, at `t_us`; `counters` are those of the direction.
+    /// For records: of the discipline in `direction`, which stands as `state` says and whose queue holds `backlog`, at `t_us`; `counters` are
+    /// those of the direction.
     pub(crate) fn sample(
         &self,
         t_us: u64,
         direction: Direction,
+        backlog: Count,
         state: AqmState,
         counters: &Counters,
     ) -> AqmSample {
@@ -64,8 +66,10 @@ impl AqmCounts {
         AqmSample {
             t_us,
             direction,
+            backlog_packets: Some(backlog.packets),
+            backlog_bytes: Some(backlog.bytes),
             packets: self.sojourns.len(),
-            sojourn_sum_us: micros(self.sojourn_sum),
+            sojourn_sum_us: Some(micros(self.sojourn_sum)),
             sojourn_us: self.last_sojourn.map(micros),
             dropped_packets: counters.dropped(DropReason::Aqm).packets,
             overflow_packets: counters.dropped(DropReason::QueueFull).packets,

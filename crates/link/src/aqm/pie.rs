@@ -1,9 +1,10 @@
 //! PIE (RFC 8033; `net/sched/sch_pie.c`), with the sojourn time of packets as the queue's delay, as Linux has it where no rate is estimated.
 
 use super::waiting::WaitingQueue;
-use super::{AqmLog, AqmState, Discipline, UPDATE_MIN, Waiting};
+use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
+use crate::jiffies;
 use crate::limit::Limit;
 use crate::packet::Packet;
 use pipefill_core::cell::PieSpec;
@@ -41,17 +42,20 @@ pub(crate) struct Pie<T> {
     params: PieSpec,
     prng: Prng,
     control: Control,
+    /// From one update to the next (`pie_timer()`).
+    update_every: Duration,
     next_update: Time,
 }
 
 impl<T> Pie<T> {
     pub(super) fn new(spec: &PieSpec, limit: Limit, prng: Prng) -> Self {
-        let params = PieSpec { tupdate: spec.tupdate.max(UPDATE_MIN), ..spec.clone() };
+        let update_every = jiffies::period(spec.tupdate);
         Self {
             queue: WaitingQueue::new(),
             limit,
-            next_update: Time::ZERO.after(params.tupdate),
-            params,
+            update_every,
+            next_update: Time::ZERO.after(update_every),
+            params: spec.clone(),
             prng,
             control: Control::default(),
         }
@@ -62,9 +66,9 @@ impl<T> Pie<T> {
     fn update(&mut self, now: Time, has_leaving: bool) {
         while self.next_update <= now {
             self.control.update(&self.params, has_leaving || self.queue.held().bytes > 0);
-            self.next_update = self.next_update.after(self.params.tupdate);
+            self.next_update = self.next_update.after(self.update_every);
             if self.control.is_at_rest() && self.queue.held().packets == 0 {
-                self.next_update = first_after(self.next_update, self.params.tupdate, now);
+                self.next_update = first_after(self.next_update, self.update_every, now);
             }
         }
     }
@@ -281,17 +285,20 @@ mod tests {
     /// Without a delay and without backlog it decays besides; the packet that waits for the link alone is backlog.
     #[test]
     fn a_packet_that_waits_for_the_link_is_backlog() {
-        let probability = |leaving: Count| {
+        let probability = |at_ns: u64, leaving: Count| {
             let mut pie = Pie::<u32>::new(&params(), Limit::Packets(10), Prng::from_state([1, 2, 3, 4]));
             pie.control.probability = 0.5;
             let (mut counters, mut counts) = (Counters::default(), AqmCounts::new(&AqmSpec::Pie(params())));
             let mut log = AqmLog { counters: &mut counters, counts: &mut counts };
             let packet = Packet { gso_id: 0, bytes: 1514, payload: 0 };
-            pie.enqueue(Time::from_nanos(15_000_000), packet, leaving, &mut log);
+            pie.enqueue(Time::from_nanos(at_ns), packet, leaving, &mut log);
             pie.control.probability
         };
-        let (beside, alone) = (probability(Count::packet(1514)), probability(Count::default()));
+        let [beside, alone] =
+            [Count::packet(1514), Count::default()].map(|leaving| probability(16_000_000, leaving));
         assert!((alone / beside - 63.0 / 64.0).abs() < 1e-12, "{beside}, {alone}");
+        // A timer that is armed for 15 ms fires 16 ms after it fired before.
+        assert!((probability(15_999_999, Count::default()) - 0.5).abs() < f64::EPSILON);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::waiting::WaitingQueue;
 use super::{AqmLog, AqmState, Discipline, Waiting};
 use crate::counters::Count;
 use crate::ip_packet::IpPacket;
+use crate::jiffies;
 use crate::limit::Limit;
 use crate::packet::Packet;
 use pipefill_core::cell::RedSpec;
@@ -16,8 +17,8 @@ use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::time::Duration;
 
-/// How often the probability adapts (`red_adaptative_timer()`).
-const ADAPT_EVERY: Duration = Duration::from_millis(500);
+/// For so long the timer is armed by which the probability adapts (`red_adaptative_timer()`).
+const ADAPT_AFTER: Duration = Duration::from_millis(500);
 /// Bounds between which it adapts (`MAX_P_MIN`, `MAX_P_MAX`).
 const PROBABILITY_LEAST: f64 = 0.01;
 const PROBABILITY_MOST: f64 = 0.5;
@@ -43,6 +44,8 @@ pub(crate) struct Red<T> {
     since_drop: Option<u32>,
     /// The random number that the next drop is decided by (`qR`).
     random: f64,
+    /// From one adaptation to the next.
+    adapt_every: Duration,
     next_adaptation: Time,
 }
 
@@ -58,6 +61,7 @@ enum Action {
 
 impl<T> Red<T> {
     pub(super) fn new(spec: &RedSpec, limit: Limit, prng: Prng) -> Self {
+        let adapt_every = jiffies::period(ADAPT_AFTER);
         Self {
             queue: WaitingQueue::new(),
             limit,
@@ -67,7 +71,8 @@ impl<T> Red<T> {
             probability: spec.probability.fraction(),
             since_drop: None,
             random: 0.0,
-            next_adaptation: Time::ZERO.after(ADAPT_EVERY),
+            adapt_every,
+            next_adaptation: Time::ZERO.after(adapt_every),
             params: spec.clone(),
         }
     }
@@ -95,9 +100,9 @@ impl<T> Red<T> {
             } else if average < low && self.probability >= PROBABILITY_LEAST {
                 self.probability *= 0.9;
             }
-            self.next_adaptation = self.next_adaptation.after(ADAPT_EVERY);
+            self.next_adaptation = self.next_adaptation.after(self.adapt_every);
             if average < low && self.probability < PROBABILITY_LEAST {
-                self.next_adaptation = first_after(self.next_adaptation, ADAPT_EVERY, now);
+                self.next_adaptation = first_after(self.next_adaptation, self.adapt_every, now);
             }
         }
     }

@@ -156,8 +156,7 @@ fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
     let Some(place) = sheet.headings.iter().position(|heading| heading.name == "±%") else { return sheet };
     let by_anchor: BTreeMap<String, &CellResult> =
         experiment.cells.iter().map(|cell| (anchor(cell), cell)).collect();
-    let cells: Vec<Option<&CellResult>> =
-        sheet.cells.iter().map(|key| by_anchor.get(key).copied()).collect();
+    let cells: Vec<Option<&CellResult>> = sheet.cells.iter().map(|key| by_anchor.get(key).copied()).collect();
     let mut known = cells.iter().flatten().filter_map(|cell| coverage(cell));
     let common = known.next().filter(|first| known.all(|other| other == *first));
     let ends = |cell: &CellResult| match &common {

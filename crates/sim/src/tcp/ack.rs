@@ -289,7 +289,8 @@ impl Sender {
         control = since(ack.last_sacked_us).or(control);
         let mut smooth = sequence.or(sacked);
         if smooth.is_none() && self.host.timestamps && ack.has(flag::DATA_ACKED) {
-            let echoed = u64::from(crate::jiffies::stamp(self.now).saturating_sub(self.ts_echo)) * 1000;
+            let echoed =
+                u64::from(pipefill_link::jiffies::stamp(self.now).saturating_sub(self.ts_echo)) * 1000;
             (smooth, control) = (Some(echoed.max(1000)), Some(echoed.max(1000)));
         }
         ack.gathered.sample.rtt_us = control.map(|sample| u32::try_from(sample).unwrap_or(u32::MAX));

@@ -3,9 +3,9 @@
 
 use super::receiver::Receiver;
 use super::rtt::Rtt;
-use crate::jiffies;
 use crate::segment::Header;
 use pipefill_core::units::Time;
+use pipefill_link::jiffies;
 use std::time::Duration;
 
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, ticks.

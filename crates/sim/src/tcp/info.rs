@@ -3,9 +3,9 @@
 use super::endpoint::Endpoint;
 use super::limits::FIRST_BYTE;
 use crate::cc::INFINITE_SSTHRESH;
-use crate::jiffies;
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Time;
+use pipefill_link::jiffies;
 
 /// `TCP_ESTABLISHED`.
 const ESTABLISHED: u8 = 1;

@@ -2,10 +2,10 @@
 //! `tcp_simple_retransmit()`); or nobody tells, and it finds out (RFC 4821; `tcp_mtu_probing()`).
 
 use super::sender::Sender;
-use crate::jiffies;
 use crate::segment::{Ip, options};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::Time;
+use pipefill_link::jiffies;
 
 /// `TCP_BASE_MSS`: segments that nearly every path carries, options included.
 const BASE_MSS: u32 = 1024;

@@ -6,10 +6,10 @@ use super::limits::{GSO_MAX_SIZE, INIT_CWND, Push};
 use super::scoreboard::{Sent, mark};
 use super::sender::Sender;
 use crate::cc::Event;
-use crate::jiffies;
 use crate::segment::{Body, Data, Header};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::NANOS_PER_SEC;
+use pipefill_link::jiffies;
 use std::time::Duration;
 
 /// `TCP_MSS_DEFAULT` (RFC 9293, 3.7.1).

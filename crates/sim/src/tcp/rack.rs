@@ -1,8 +1,8 @@
 //! RACK: a segment is lost when one sent sufficiently later was delivered (RFC 8985, section 6; `tcp_recovery.c`).
 
 use super::sender::Sender;
-use crate::jiffies;
 use pipefill_core::tcp_info::CaState;
+use pipefill_link::jiffies;
 
 /// `TCP_RACK_RECOVERY_THRESH`: recoveries for which a widened window is kept.
 pub(crate) const PERSIST: u8 = 16;

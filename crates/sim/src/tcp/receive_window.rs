@@ -260,7 +260,7 @@ impl Receiver {
             return;
         }
         self.tuning.last_echo = Some(echo);
-        let millis = u64::from(crate::jiffies::stamp(now).saturating_sub(echo));
+        let millis = u64::from(pipefill_link::jiffies::stamp(now).saturating_sub(echo));
         if len >= self.rcv_mss && millis > 0 {
             self.tuning.update_rtt(millis * 1000, false);
         }

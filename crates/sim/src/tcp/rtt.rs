@@ -82,7 +82,7 @@ impl Rtt {
     /// `tcp_set_rto()`: without back-off.
     pub(crate) fn reset_rto(&mut self) {
         let rto_us = u64::try_from((self.srtt_8 >> 3) + self.rttvar).unwrap_or(0);
-        self.rto_ms = crate::jiffies::from_micros(rto_us).min(RTO_MAX_MS);
+        self.rto_ms = pipefill_link::jiffies::from_micros(rto_us).min(RTO_MAX_MS);
     }
 
     /// RFC 6298, 5.5.

@@ -6,11 +6,11 @@ use super::limits::FIRST_BYTE;
 use super::sender::{Sender, SenderSettings};
 use crate::cc;
 use crate::host::Host;
-use crate::jiffies;
 use crate::options::Options;
 use crate::segment::{Body, Header, Range, Sacks};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::{Seed, Time};
+use pipefill_link::jiffies;
 use std::time::Duration;
 
 const SEGMENT: u64 = 1448;

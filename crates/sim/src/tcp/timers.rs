@@ -4,10 +4,10 @@
 use super::limits::Push;
 use super::rtt::{RTO_INIT_MS, RTO_MAX_MS, RTO_MIN_US};
 use super::sender::Sender;
-use crate::jiffies;
 use crate::segment::Body;
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::Time;
+use pipefill_link::jiffies;
 
 /// What the retransmission timer stands for (`icsk_pending`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

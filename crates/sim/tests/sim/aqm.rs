@@ -2,7 +2,7 @@
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{AqmSample, DropReason, PathCount, RunRecord};
+use pipefill_core::record::{AqmSample, DropReason, Element, PathCount, RunRecord};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::Sim;
 
@@ -119,8 +119,10 @@ fn how_a_discipline_stands_is_recorded_over_time() {
         let rows = &record.aqm;
         assert!(rows.len() > 400, "{aqm}: {} rows", rows.len());
         assert!(rows.iter().all(|row| row.direction == Direction::Forward), "{aqm}: the way back has none");
-        let counts =
-            |row: &AqmSample| [row.packets, row.sojourn_sum_us, row.dropped_packets, row.overflow_packets];
+        let counts = |row: &AqmSample| {
+            let waited_us = row.sojourn_sum_us.expect("the simulator sums them up");
+            [row.packets, waited_us, row.dropped_packets, row.overflow_packets]
+        };
         assert!(
             rows.windows(2).all(|pair| counts(&pair[0]).iter().zip(counts(&pair[1])).all(|(a, b)| *a <= b)),
             "{aqm}"
@@ -130,6 +132,15 @@ fn how_a_discipline_stands_is_recorded_over_time() {
         let dropped = [DropReason::Aqm, DropReason::QueueFull];
         let dropped = dropped.map(|reason| forward(&record, PathCount::Dropped(reason)));
         assert_eq!([last.dropped_packets, last.overflow_packets], dropped, "{aqm}");
+        let of_path = record
+            .path
+            .iter()
+            .filter(|row| (row.direction, row.element) == (Direction::Forward, Element::Queue));
+        let of_path = of_path.map(|row| (row.t_us, Some(row.backlog_packets), Some(row.backlog_bytes)));
+        assert!(
+            rows.iter().map(|row| (row.t_us, row.backlog_packets, row.backlog_bytes)).eq(of_path),
+            "{aqm}: the table `path` has another backlog"
+        );
         let has = |row: &AqmSample| (row.probability_ppb.is_some(), row.drop_count.is_some());
         assert!(rows.iter().all(|row| has(row) == (has_probability, has_count)), "{aqm}");
         let acts = |row: &AqmSample| row.probability_ppb.max(row.drop_count) > Some(0);

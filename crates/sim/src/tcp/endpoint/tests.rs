@@ -3,12 +3,12 @@
 use super::Endpoint;
 use crate::cc;
 use crate::host::Host;
-use crate::jiffies;
 use crate::options::Options;
 use crate::segment::{Body, Data, Header, Range};
 use crate::tcp::limits::FIRST_BYTE;
 use crate::tcp::sender::SenderSettings;
 use pipefill_core::units::{Seed, Time};
+use pipefill_link::jiffies;
 use std::time::Duration;
 
 const WINDOW: u64 = 1_000_000;
