@@ -21,6 +21,7 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
         return Vec::new();
     };
     let rtt_us = u64::from(rtt_us).max(1);
+    let samples = &before_requests(samples);
     // A flight begins with each round trip, some sooner than the least one: it is cut in the middle. One that is paced takes all of it.
     let middle_us = rtt_us / 2;
     let paced_us = (thresholds.slow_start_paced.value() * rtt_us as f64) as u64;
@@ -37,6 +38,22 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
         largest = largest.max(largest_flight(active, rtt_us));
     }
     found
+}
+
+/// The same with what a request shows after a silence: it takes the sample, and the data in it came before that silence.
+fn before_requests(samples: &[PacketSample]) -> Vec<PacketSample> {
+    let mut all = samples.to_vec();
+    for at in (1..all.len()).rev() {
+        let (now, before) = (all[at], all[at - 1]);
+        let is_late = arrived(&now) > arrived(&before) && now.peer_segments != before.peer_segments;
+        if is_late && before.new_bytes() == 0 {
+            let PacketSample { segments, acked_bytes, unacked_bytes, peer_segments, .. } = now;
+            for silent in all[..at].iter_mut().rev().take_while(|silent| silent.new_bytes() == 0) {
+                *silent = PacketSample { segments, acked_bytes, unacked_bytes, peer_segments, ..*silent };
+            }
+        }
+    }
+    all
 }
 
 /// The same with what each sample of a silence stands for in the last one before it: samples are taken when a burst begins, and where an ACK ends the
@@ -171,6 +188,29 @@ mod tests {
         }
         let found = first(&samples).expect("a slow start");
         assert!((225_000..=240_000).contains(&found.interval.to_us), "{found:?}");
+    }
+
+    /// A request takes the sample that ends the silence, and the last burst before it is seen only then.
+    #[test]
+    fn what_a_request_shows_came_before_the_silence() {
+        let bursts = [14_000, 28_000, 56_000, 113_000, 225_000];
+        let rounds = [&bursts[..], &[0; 20], &bursts].concat();
+        let mut samples = samples(&rounds);
+        let late: u64 = bursts.iter().sum::<u64>() - 50_000;
+        for (at, sample) in samples.iter_mut().enumerate() {
+            sample.peer_segments = Some(u32::from(at >= 120));
+            let is_in_burst = at % 5 == 0 && !(25..125).contains(&at);
+            sample.prompt_bytes = u32::from(is_in_burst || at == 120);
+            if (21..120).contains(&at) {
+                (sample.acked_bytes, sample.unacked_bytes) = (late, 0);
+            }
+        }
+        let found = slow_starts(&samples, &STANDARD);
+        assert_eq!(
+            found.iter().map(|start| start.is_restart).collect::<Vec<_>>(),
+            [false, true],
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -17,6 +17,8 @@ struct TurnSample {
     /// Payload segments that this end sent and received so far.
     sent: u32,
     heard: u32,
+    /// Segments that this end sent again so far.
+    sent_again: u32,
     /// Ages of the last payload sent and received, microseconds.
     sent_age_us: u64,
     heard_age_us: u64,
@@ -187,7 +189,9 @@ impl<'a> SocketTurns<'a> {
         // ACK released a segment, and the answer the next one.
         let segments_sent = now.sent.wrapping_sub(before.sent);
         let segments_heard = now.heard.wrapping_sub(before.heard);
-        let is_released = !heard || (before.has_one_out && segments_sent > segments_heard);
+        // What is sent again waited for a timer.
+        let is_new = now.sent_again == before.sent_again;
+        let is_released = is_new && (!heard || (before.has_one_out && segments_sent > segments_heard));
         if spoke && is_released && before.awaits_late_ack(self.thresholds) {
             let sent_us = before.t_us - before.sent_age_us.min(before.t_us);
             let since_us = now.sent_age_us + if heard { now.min_rtt_us } else { 0 };
@@ -413,6 +417,7 @@ impl TurnSample {
             busy_us: info.busy_us?,
             sent: info.data_segs_out?,
             heard: info.data_segs_in?,
+            sent_again: info.retransmits,
             sent_age_us,
             heard_age_us: info.last_data_recv_us?,
             is_quiet: info.unacked_bytes == 0 && notsent == 0,

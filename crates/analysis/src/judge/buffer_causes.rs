@@ -5,7 +5,7 @@ use crate::ground::buffers::{
 };
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, FlowSpec};
-use pipefill_core::evidence::{BufferEvidence, Evidence, Plateau, SenderEvidence, ThreadUse};
+use pipefill_core::evidence::{Arrivals, BufferEvidence, Evidence, Plateau, SenderEvidence, ThreadUse};
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::stacks::Stack;
 
@@ -20,7 +20,7 @@ pub(super) fn cause(
 ) -> Option<Cause> {
     let sender = evidence.sender.as_ref();
     match (limited_by, asked) {
-        (LimitedBy::Cwnd, None) => evidence.arrivals?.packets?.cwnd_cause,
+        (LimitedBy::Cwnd, None) => arrivals_cause(&evidence.arrivals?, thresholds),
         (LimitedBy::Rwnd, Some((plan, flow))) => asked_receive_window(sender?, plan, flow, thresholds),
         (LimitedBy::Rwnd, None) => seen_receive_window(evidence, thresholds),
         (LimitedBy::Sndbuf, Some((plan, flow))) => asked_send_buffer(sender?, plan, flow, thresholds),
@@ -43,6 +43,17 @@ pub(super) fn cause(
         }
         _ => None,
     }
+}
+
+/// Of a congestion window of whose sender nothing is seen: what is lost, or its growth where most of the time has no loss.
+fn arrivals_cause(arrivals: &Arrivals, thresholds: &Thresholds) -> Option<Cause> {
+    let (cause, settled) = (arrivals.packets?.cwnd_cause, arrivals.whole.settled);
+    let is_growing = arrivals.whole.disordered_share > 0.0
+        && !settled.is_disordered
+        && settled.share >= thresholds.receiver_settled_share.value()
+        && settled.growth.each >= thresholds.receiver_grows.value()
+        && settled.growth.whole >= thresholds.receiver_grown.value();
+    if is_growing { Some(Cause::Growth) } else { cause }
 }
 
 /// `tcp_select_window()`, `tcp_rcv_space_adjust()`: autotuning ends at the maximum of `tcp_rmem`, and never begins for a buffer that is set.

@@ -91,7 +91,10 @@ impl<'a> Refiner<'a> {
         if let Some((_, cause)) = recent
             && cause != Some(Cause::QueueLoss)
         {
-            return cause;
+            // A few losses show neither chance nor a queue: what they left of the window grows again.
+            let is_repairing = trace.at_least(self.thresholds.repairing, sender.repair_share);
+            let grows = self.losses.observed.is_some() && !is_repairing;
+            return cause.or(grows.then_some(Cause::Growth));
         }
         if self.is_held_by_acks(sender, around, &mut trace) {
             return Some(Cause::AckPath);

@@ -74,7 +74,7 @@ pub struct ArrivingPackets {
     pub steady: Option<SteadyRate>,
     /// Share of the spans of some round trips in which bursts come further apart than a round trip; absent without such spans.
     pub apart_share: Option<f64>,
-    /// Share of the time in silences after which everything that had come was acknowledged, and the ACK had reached the sender, however late it was sent.
+    /// Share of the time in silences after which everything that had come was acknowledged, the ACK had reached the sender, however late it was sent, and this side had said nothing.
     pub paused_share: f64,
     /// Share of the round trips that bring less than half of the one before, with more to follow; of a stream with a segment out of order, of those before it.
     pub fallen_share: f64,

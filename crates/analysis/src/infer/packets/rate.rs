@@ -34,11 +34,14 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };
     let longest_us = u64::from(rtt_us) + t.delayed_ack_us.whole();
     let Some((first, last)) = samples.first().zip(samples.last()) else { return 0.0 };
-    let (mut paused_us, mut heard_us) = (0, None::<u64>);
+    let (mut paused_us, mut last_heard) = (0, None::<&PacketSample>);
     for sample in samples.iter().skip(1).filter(|sample| sample.new_bytes() > 0) {
-        let silent_us = heard_us.map_or(0, |heard_us| sample.t_us.saturating_sub(heard_us));
-        paused_us += if silent_us > longest_us { silent_us } else { 0 };
-        heard_us = Some(sample.t_us);
+        // A silence in which this side speaks is a turn.
+        if let Some(last) = last_heard.filter(|last| last.peer_segments == sample.peer_segments) {
+            let silent_us = sample.t_us.saturating_sub(last.t_us);
+            paused_us += if silent_us > longest_us { silent_us } else { 0 };
+        }
+        last_heard = Some(sample);
     }
     paused_us as f64 / last.t_us.saturating_sub(first.t_us).max(1) as f64
 }

@@ -130,7 +130,7 @@ pub(super) const ARRIVES_AFTER_PAUSES: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         let disordered = evidence.arrivals.map_or(0.0, |arrivals| arrivals.whole.disordered_share);
-        is_unasked(evidence, t) && disordered <= 0.0 && trace.at_least(t.arrival_share, packets.paused_share)
+        disordered <= 0.0 && trace.at_least(t.arrival_share, packets.paused_share)
     },
 };
 

@@ -163,13 +163,19 @@ pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
 /// What a sender loses more often, or of few segments in a round trip, a queue makes up for too: packets show exactly what arrives.
 pub(super) const ARRIVES_THROUGH_LOSSES: Rule = Rule {
     id: RuleId::new("path.arrives_through_losses"),
-    question: "Do packets show that the rate is exactly the same although segments are missing, with a queue now and then, and without the end of a write in each span?",
+    question: "Do packets show that the rate is exactly the same, once the start is over at the latest, although segments are missing, with a queue now and then, and without the end of a write in each span?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let (Some(packets), whole) = (arrivals.packets, arrivals.whole) else { return false };
+        let settled = whole.settled;
+        let is_unchanged = trace.at_most(t.receiver_unchanged, whole.spread)
+            || settled.is_disordered
+                && trace.at_least(t.receiver_settled_share, settled.share)
+                && trace.at_least(t.receiver_rounds, settled.rounds as f64)
+                && settled.spread.is_some_and(|spread| trace.at_most(t.receiver_unchanged, spread));
         whole.disordered_share > 0.0
-            && trace.at_most(t.receiver_unchanged, whole.spread)
+            && is_unchanged
             && whole.segments.is_some_and(|segments| trace.at_least(t.arrival_segments, segments))
             && is_never_silent(&whole, t, trace)
             && trace.below(t.arrival_share, packets.dry_share)
