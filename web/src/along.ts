@@ -4,13 +4,16 @@ import { axis, tooltip, type Drawing } from "./chart";
 import { bubble } from "./dom";
 import { rate, short, time } from "./format";
 import { isOf, textOf, type Choose } from "./item";
+import { ENDS, joined } from "./key";
 import type { Along } from "../build/model";
-import { COLOURS, SHAPES, round } from "./plot";
+import { COLOURS, round, shapeOf } from "./plot";
 import { colour } from "./theme";
 
 type Steps = Along["series"][number];
 
 const PATH_RATE = "path rate";
+/** What the line through a point spans, as crates/report/src/charts/along.rs calls it. */
+const SPANS = { goodput: "interval of the median", rtt: "from idle to the 99th percentile, a tick at the 95th" };
 
 export function along(data: Along, choose: Choose): Drawing {
   const isRtt = data.upward === "rtt";
@@ -21,7 +24,8 @@ export function along(data: Along, choose: Choose): Drawing {
     name: data.title,
     height: (width) => Math.max(260, Math.min(360, width * 0.6)),
     entries: () => [
-      ...data.series.map((series) => ({ name: nameOf(series), colour: own(series), off: series.tone >= COLOURS })),
+      ...data.series.map((series) => ({ name: nameOf(series), colour: own(series), mark: joined(shapeOf(series.tone)), off: series.tone >= COLOURS })),
+      ...(data.series.some((series) => series.points.some(isWide)) ? [{ name: SPANS[data.upward], colour: colour("soft"), mark: ENDS }] : []),
       ...(data.path_bps === null ? [] : [{ name: PATH_RATE, colour: colour("ink") }]),
     ],
     zooms: false,
@@ -30,7 +34,7 @@ export function along(data: Along, choose: Choose): Drawing {
       const shown = data.series.filter((series) => !hidden.has(nameOf(series)));
       const [min, max] = data.y_range;
       return {
-        grid: { left: 78, right: 22, top: 34, bottom: 50 },
+        grid: { left: 92, right: 22, top: 34, bottom: 50 },
         tooltip: tooltip("item", (item) => bubble(textOf(item))),
         xAxis: {
           ...axis(data.axis),
@@ -42,7 +46,7 @@ export function along(data: Along, choose: Choose): Drawing {
         },
         yAxis: {
           ...axis(name),
-          nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, -74] },
+          nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, -88] },
           min,
           max,
           ...(isRtt
@@ -55,7 +59,7 @@ export function along(data: Along, choose: Choose): Drawing {
         },
         series: [
           ...(data.path_bps === null || hidden.has(PATH_RATE) ? [] : [pathRate(data.path_bps, data.values.length)]),
-          ...shown.flatMap((series, place) => steps(data, series, own(series), 5 * (place - (shown.length - 1) / 2))),
+          ...shown.flatMap((series, place) => steps(data, series, own(series), 5 * (place - (shown.length - 1) / 2), !hidden.has(SPANS[data.upward]))),
         ],
       };
     },
@@ -64,6 +68,11 @@ export function along(data: Along, choose: Choose): Drawing {
 
 function nameOf(series: Steps): string {
   return series.name === "" ? "median" : series.name;
+}
+
+/** Whether the line through a point is seen. */
+function isWide(point: Steps["points"][number]): boolean {
+  return point.low !== null && point.high !== null && point.low < point.high;
 }
 
 function pathRate(bps: number, values: number): object {
@@ -78,14 +87,13 @@ function pathRate(bps: number, values: number): object {
 }
 
 /** Points with what is below and above them; those of several series stand beside each other. */
-function steps(data: Along, series: Steps, own: string, aside: number): object[] {
+function steps(data: Along, series: Steps, own: string, aside: number, hasSpans: boolean): object[] {
   const format = data.upward === "rtt" ? time : rate;
   const ends = data.upward === "rtt" ? ["idle", "99th percentile"] : ["interval of the median from", "to"];
-  const symbol = SHAPES[series.tone % SHAPES.length] ?? "circle";
   return [
     {
       type: "line",
-      symbol,
+      symbol: shapeOf(series.tone),
       symbolSize: 9,
       symbolOffset: [aside, 0],
       z: 3,
@@ -106,7 +114,7 @@ function steps(data: Along, series: Steps, own: string, aside: number): object[]
     {
       type: "custom",
       silent: true,
-      data: series.points.flatMap((point) => (point.low !== null && point.high !== null ? [[point.at, point.low, point.high, point.p95 ?? point.high]] : [])),
+      data: hasSpans ? series.points.filter(isWide).map((point) => [point.at, point.low, point.high, point.p95 ?? point.high]) : [],
       renderItem: (_: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
         const [middle = 0, low = 0] = api.coord([api.value(0), api.value(1)]);
         const [, high = 0] = api.coord([api.value(0), api.value(2)]);

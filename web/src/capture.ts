@@ -1,26 +1,28 @@
 // The graphs of a capture's connections: panels below one another on one axis of time, from the whole down to single segments.
 import { Chart, axis, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
-import { bytes, percent, rate, short, time, wholeStep } from "./format";
+import { bytes, percent, position, positionBy, rate, short, time, wholeStep } from "./format";
 import type { CaptureHead, Shows } from "../build/model";
 import { below, levelFor, marksOf, partsIn, rates, shareOfEvery, unpack, type Flow, type Mark, type Span } from "./segments";
-import { LOOKS, elements, forgetPaints, type Look, type Panel, type Place } from "./strokes";
+import { FORM_KEYS, LOOKS, elements, forgetPaints, type Look, type Panel, type Place } from "./strokes";
 import { colour } from "./theme";
 
 /** Panels from above: height in pixels, and the unit of their values. */
 const PANELS: [Panel, number, (value: number) => string][] = [
-  ["sequence numbers", 300, (value) => value.toFixed(0)],
+  ["relative sequence numbers", 300, position],
   ["windows", 150, bytes],
   ["RTT", 110, time],
   ["rate", 110, rate],
 ];
-const ROOM = { top: 30, gap: 40, below: 34, band: 8 };
+const ROOM = { top: 30, gap: 48, below: 34, band: 8 };
 /** Room left of the panels, and right of them. */
-const SIDES = { wide: 92, narrow: 76, right: 18 };
+const SIDES = { wide: 104, narrow: 92, right: 18 };
 /** The shortest view: marks of one instant cannot be drawn apart. */
 const SHORTEST = 1000;
 /** Of what would be above this many times the rest a limit is cut off. */
 const ABOVE = 1.25;
+/** Parts that an axis of positions is cut into at most. */
+const STEPS_OF_POSITIONS = 6;
 /** Rates of a view; a rate is no mean of a shorter time than an RTT, unless so many RTTs or fewer are in view. */
 const STEPS = 150;
 const FEW_RTTS = 20;
@@ -146,7 +148,12 @@ export class CaptureView {
     if (!flow) return [];
     const isThere = (shows: Shows): boolean =>
       shows === "goodput" || shows === "throughput" || flow.rare.has(shows) || flow.single.has(shows) || (flow.levels[0]?.layers.has(shows) ?? false);
-    return LOOKS.filter(([shows]) => isThere(shows)).map(([, look]) => ({ name: look.name, panel: look.panel, colour: colour(look.colour) }));
+    return LOOKS.filter(([shows]) => isThere(shows)).map(([, look]) => ({
+      name: look.name,
+      panel: look.panel,
+      colour: colour(look.colour),
+      mark: FORM_KEYS[look.form],
+    }));
   }
 
   #whole(): Span {
@@ -238,13 +245,13 @@ export class CaptureView {
     }));
     const values = this.#panels.map(({ panel, above, format, range: [min, max] }, gridIndex) => ({
       ...axis(panel + above),
+      ...stepsOf(format, max - min),
       nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, 6 - left] },
       type: "value",
       gridIndex,
       min,
       max,
-      ...(format === bytes ? { interval: wholeStep(max - min, 5) } : { splitNumber: panel === "sequence numbers" ? 6 : 3 }),
-      axisLabel: { color: colour("ink"), hideOverlap: true, showMinLabel: min === 0, showMaxLabel: false, formatter: (value: number) => short(format(value)) },
+      axisLabel: { color: colour("ink"), hideOverlap: true, showMinLabel: min === 0, showMaxLabel: false, formatter: labelled(format, max - min) },
     }));
     return {
       grid: this.#panels.map(({ place }) => ({ left: place.left, width: place.right - place.left, top: place.top, height: place.bottom - place.top })),
@@ -300,7 +307,7 @@ export class CaptureView {
       if (look.panel === panel && !hidden.has(look.name)) marks.set(shows, this.#marks(shows, pixels));
     }
     const isPart = to - from < (this.#whole()[1] - this.#whole()[0]) * 0.98;
-    const range = rangeOf(marks, this.#view, panel === "sequence numbers" && isPart);
+    const range = rangeOf(marks, this.#view, panel === "relative sequence numbers" && isPart);
     const bottom = frame.top + frame.height;
     const place: Place = {
       left: frame.left,
@@ -394,14 +401,14 @@ export class CaptureView {
     const listed = nearest(all, (this.#view[0] + this.#view[1]) / 2);
     const row = (mark: Mark): HTMLElement => {
       const look = lookOf(mark.shows);
-      const isSequence = look?.panel === "sequence numbers";
+      const isSequence = look?.panel === "relative sequence numbers";
       const several = mark.count > 1 ? ` (${mark.count} in ${time(mark.to - mark.from)})` : "";
       const format = isSequence ? String : time;
       const values = mark.low === mark.high ? format(mark.low) : `${format(mark.low)} – ${format(mark.high)}`;
       const cells = [seconds(mark.from, "down"), `${look?.name ?? mark.shows}${several}`, values, isSequence && mark.high > mark.low ? String(mark.high - mark.low) : ""];
       return element("tr", {}, ...cells.map((text, column) => element("td", column === 1 ? {} : { class: "number" }, text)));
     };
-    const heads = ["time (s)", "what", "sequence numbers, or value", "bytes"].map((text) => element("th", { scope: "col" }, text));
+    const heads = ["time (s)", "what", "relative sequence numbers, or value", "bytes"].map((text) => element("th", { scope: "col" }, text));
     const body = element("tbody", {}, ...listed.map(row));
     const left = all.length - listed.length;
     this.#table.replaceChildren(
@@ -545,6 +552,19 @@ export class CaptureView {
       return best ? [`${look.name}: ${values(best[0], format)}${best[0].count > 1 ? `, ${best[0].count} of them` : ""}`] : [];
     });
   }
+}
+
+/** How an axis is cut: bytes into whole ones. */
+function stepsOf(format: Drawn["format"], range: number): { interval: number } | { splitNumber: number } {
+  if (format === position) return { interval: wholeStep(range, STEPS_OF_POSITIONS) };
+  return format === bytes ? { interval: wholeStep(range, 5) } : { splitNumber: 3 };
+}
+
+/** Labels of an axis that shows so much: positions with the digits that its steps need. */
+function labelled(format: Drawn["format"], range: number): (value: number) => string {
+  if (format !== position) return (value) => short(format(value));
+  const step = wholeStep(range, STEPS_OF_POSITIONS);
+  return (value) => positionBy(value, step);
 }
 
 /** Room left of the panels of a chart of that width. */

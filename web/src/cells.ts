@@ -4,6 +4,7 @@ import { axis, tooltip, type Drawing } from "./chart";
 import { bubble } from "./dom";
 import { percent, rate, short } from "./format";
 import { isOf, textOf, type Choose } from "./item";
+import { FIELD } from "./key";
 import type { Losses, Repeats } from "../build/model";
 import { colour } from "./theme";
 
@@ -88,7 +89,7 @@ export function losses(data: Losses, choose: Choose): Drawing {
     name: data.title,
     height: () => 90 + 34 * data.bars.length,
     entries: () => {
-      const all = data.places.map((name, place) => ({ name, colour: tone(place) }));
+      const all = data.places.map((name, place) => ({ name, colour: tone(place), mark: FIELD }));
       return all.filter((_, place) => data.bars.some((bar) => (bar.counts[place] ?? 0) > 0));
     },
     zooms: false,

@@ -12,7 +12,8 @@ import {
 } from "echarts/components";
 import { init, use, type ECharts, type EChartsCoreOption } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
-import { button, element, stroke } from "./dom";
+import { button, element } from "./dom";
+import { LINE, key, type Mark } from "./key";
 import { colour, onTheme } from "./theme";
 
 use([
@@ -34,6 +35,8 @@ use([
 export interface Entry {
   name: string;
   colour: string;
+  /** How it is drawn; a line where nothing is said. */
+  mark?: Mark;
   /** Classes of picture.css that dash its line. */
   dashes?: string;
   /** The panel that it belongs to, where a chart has several. */
@@ -42,6 +45,8 @@ export interface Entry {
   off?: boolean;
 }
 
+/** The page's own: a canvas knows no "inherit", and draws ten pixels of another font for it. */
+const FONT = getComputedStyle(document.body).fontFamily;
 /** Width of a chart that was not laid out yet: to ask for it would lay out the whole page. */
 const GUESS = 520;
 
@@ -93,7 +98,7 @@ export class Chart {
     this.#box.style.height = `${this.#drawing.height(width)}px`;
     this.#chart.resize();
     this.#chart.setOption(
-      { animation: false, textStyle: { fontFamily: "inherit" }, ...this.#drawing.option(this.#hidden, width) },
+      { animation: false, textStyle: { fontFamily: FONT, fontSize: 12 }, ...this.#drawing.option(this.#hidden, width) },
       { notMerge: true },
     );
     this.#box.dataset["drawn"] = String(Number(this.#box.dataset["drawn"] ?? "0") + 1);
@@ -143,9 +148,7 @@ export class Chart {
       else this.#hidden.add(entry.name);
       this.draw();
     });
-    const key = stroke(entry.dashes ?? "");
-    key.style.color = entry.colour;
-    return element("label", {}, box, key, element("bdi", {}, entry.name));
+    return element("label", {}, box, key(entry.mark ?? LINE, entry.colour, entry.dashes ?? ""), element("bdi", {}, entry.name));
   }
 
   #zoomButtons(): HTMLElement[] {

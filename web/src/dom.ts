@@ -28,19 +28,6 @@ export function button(text: string, name: string, act: () => void): HTMLButtonE
   return made;
 }
 
-/** A short line as a key, dashed as `classes` of picture.css have it. */
-export function stroke(classes: string): SVGSVGElement {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  made.setAttribute("class", "key");
-  made.setAttribute("viewBox", "0 0 24 8");
-  made.setAttribute("aria-hidden", "true");
-  const line = document.createElementNS(made.namespaceURI, "path");
-  line.setAttribute("class", `line ${classes}`);
-  line.setAttribute("d", "M0 4h24");
-  made.append(line);
-  return made;
-}
-
 /** What a chart shows beside the pointer: a line each. */
 export function bubble(lines: string[]): HTMLElement {
   return element("div", { class: "bubble" }, ...lines.map((line) => element("p", {}, line)));

@@ -6,9 +6,11 @@ import { Chart, type Drawing } from "./chart";
 import { byId, element } from "./dom";
 import { heat } from "./heat";
 import type { Choose } from "./item";
+import { startLater } from "./later";
 import type { Charts, Data } from "../build/model";
 import { plot } from "./plot";
 import { RunView } from "./run";
+import { startTables } from "./tables";
 import { startTerms } from "./terms";
 import { startTheme } from "./theme";
 import { trips } from "./trips";
@@ -49,6 +51,10 @@ function start(): void {
     if (drawn) new Chart(place, drawn);
   }
   document.documentElement.dataset["ready"] = "yes";
+  startLater(() => {
+    startTables();
+    document.documentElement.dataset["whole"] = "yes";
+  });
 }
 
 start();

@@ -2,8 +2,9 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { axis, tooltip, type Drawing } from "./chart";
 import { bubble } from "./dom";
-import { percent, rate, ratio, short, time } from "./format";
+import { percent, rate, ratio, roundStep, short, time } from "./format";
 import { isOf, textOf, type Choose } from "./item";
+import { INTERVAL, RING, joined, type Shape } from "./key";
 import type { Plot, Point } from "../build/model";
 import { colour } from "./theme";
 
@@ -16,11 +17,14 @@ export const COLOURS = 8;
 /** Dashes of the laws, as picture.css has them. */
 const DASHES: (number[] | "solid")[] = ["solid", [8, 4], [3, 3], [10, 3, 2, 3], [1, 3], [12, 4, 4, 4, 4, 4]];
 /** Shapes of the points, as crates/report/src/svg/legend.rs has them. */
-export const SHAPES = ["circle", "rect", "triangle", "diamond"];
+const SHAPES: Shape[] = ["circle", "rect", "triangle", "diamond"];
 const PUBLISHED = "published";
-const LEFT = 78;
+const WHISKERS = "interval of the median";
+const LEFT = 92;
 const RIGHT = 22;
 const BELOW = 50;
+/** Labels of a logarithmic axis. */
+const [FEWEST, MOST] = [3, 6];
 /** Height of the lower panel, and of the gap above it. */
 const LOWER = { panel: 84, gap: 36 };
 
@@ -33,9 +37,11 @@ export function plot(data: Plot, choose: Choose): Drawing {
       ...data.series.map((series) => ({
         name: nameOf(series),
         colour: colour(`c${series.tone % COLOURS}`),
+        mark: joined(shapeOf(series.tone)),
         off: series.tone >= COLOURS,
       })),
-      ...(data.series.some((series) => series.published.length > 0) ? [{ name: PUBLISHED, colour: colour("soft") }] : []),
+      ...(data.series.some((series) => series.points.some(isWide)) ? [{ name: WHISKERS, colour: colour("soft"), mark: INTERVAL }] : []),
+      ...(data.series.some((series) => series.published.length > 0) ? [{ name: PUBLISHED, colour: colour("soft"), mark: RING }] : []),
       ...[...new Map(data.lines.map((line) => [line.name, line.law]))].map(([name, law]) => ({ name, colour: colour("soft"), dashes: `law-${law}` })),
     ],
     zooms: true,
@@ -54,9 +60,9 @@ export function plot(data: Plot, choose: Choose): Drawing {
         ...data.series.flatMap((series) => {
           if (hidden.has(nameOf(series))) return [];
           const own = colour(`c${series.tone % COLOURS}`);
-          const symbol = SHAPES[series.tone % SHAPES.length] ?? "circle";
+          const symbol = shapeOf(series.tone);
           return [
-            ...measured(series, own, symbol),
+            ...measured(series, own, symbol, !hidden.has(WHISKERS)),
             ...(hidden.has(PUBLISHED) ? [] : published(series, own)),
             ...(data.ratio_range ? [ratios(series, own, symbol)] : []),
           ];
@@ -69,6 +75,16 @@ export function plot(data: Plot, choose: Choose): Drawing {
 
 function nameOf(series: Series): string {
   return series.name === "" ? "measured" : series.name;
+}
+
+/** The shape of a series' points. */
+export function shapeOf(tone: number): Shape {
+  return SHAPES[tone % SHAPES.length] ?? "circle";
+}
+
+/** Whether a point has an interval that is seen. */
+function isWide(point: Point): boolean {
+  return point.low !== null && point.high !== null && point.low < point.high;
 }
 
 function grids(data: Plot): object[] {
@@ -102,12 +118,19 @@ function across(data: Plot, format: Format): object[] {
   }));
 }
 
-/** What a logarithmic axis is labelled with: powers of ten; where it has few of them, 2 and 5 times these too. */
+/** What a logarithmic axis is labelled with, at least two values: powers of ten, with 2 and 5 times these where that is not too many; within a decade
+ * equal steps. */
 export function round([min, max]: [number, number]): number[] {
   const powers = Array.from({ length: Math.ceil(Math.log10(max / min)) + 2 }, (_, step) => 10 ** (Math.floor(Math.log10(min)) + step));
   const inside = (factors: number[]): number[] => powers.flatMap((power) => factors.map((factor) => factor * power)).filter((value) => value >= min && value <= max);
-  const parts = inside([1, 2, 5]);
-  return parts.length <= 6 ? parts : inside([1]);
+  for (const factors of [[1, 2, 5], [1, 3], [1]]) {
+    const values = inside(factors);
+    if (values.length >= FEWEST && values.length <= MOST) return values;
+  }
+  if (inside([1]).length > MOST) return inside([1]);
+  const step = roundStep(max - min, MOST - 1);
+  const first = Math.ceil(min / step);
+  return Array.from({ length: Math.max(0, Math.floor(max / step) - first + 1) }, (_, number) => (first + number) * step);
 }
 
 function upward(name: string, gridIndex: number, [min, max]: [number, number], format: Format): object {
@@ -146,7 +169,7 @@ function lawSeries(data: Plot, line: Line, x: Format): object {
 }
 
 /** Points with their intervals. */
-function measured(series: Series, own: string, symbol: string): object[] {
+function measured(series: Series, own: string, symbol: string, hasIntervals: boolean): object[] {
   return [
     {
       type: "line",
@@ -160,7 +183,7 @@ function measured(series: Series, own: string, symbol: string): object[] {
     {
       type: "custom",
       silent: true,
-      data: series.points.flatMap((point) => (point.low !== null && point.high !== null ? [[point.x, point.low, point.high]] : [])),
+      data: hasIntervals ? series.points.filter(isWide).map((point) => [point.x, point.low, point.high]) : [],
       renderItem: (_: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => whisker(api, own),
     },
   ];

@@ -3,6 +3,7 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "ec
 import { Chart, axis, tooltip, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
 import { bytes, percent, rate, short, time, wholeStep } from "./format";
+import { AREA, DOTS, LINE, TICKS } from "./key";
 import type { Head, Run } from "../build/model";
 import { colour } from "./theme";
 
@@ -54,7 +55,7 @@ const FAR = 4;
 const CUT = 2;
 const RETRANSMITS = "retransmits";
 const DROPS = "drops of the path";
-const HEIGHT = { panel: 118, gap: 46, band: 18, bandGap: 6, slider: 56 };
+const HEIGHT = { panel: 118, gap: 52, band: 18, bandGap: 6, slider: 56 };
 
 /** What the shown run decides of its curves: colours of pings, by their sizes; names and colours of its flows. */
 const OWN = new Map<string, CurveStyle>();
@@ -210,6 +211,7 @@ export class RunView {
       name: styleOf(quantity).name,
       panel: styleOf(quantity).panel,
       colour: colour(styleOf(quantity).colour),
+      mark: styleOf(quantity).panel === "pings" ? DOTS : styleOf(quantity).filled ? AREA : LINE,
       dashes: styleOf(quantity).dashed ? "dashed" : "",
       // What a TCP application writes at once, gigabits a second, would leave nothing to see of what arrives.
       off: quantity === "sent" && this.#points.has("cwnd"),
@@ -223,8 +225,8 @@ export class RunView {
         colour: colour("ink"),
         dashes: dashed ? "dashed" : "",
       })),
-      ...(run.retransmits.length > 0 ? [{ name: RETRANSMITS, panel: GOODPUT, colour: colour("bad") }] : []),
-      ...(run.drops.length > 0 ? [{ name: DROPS, panel: GOODPUT, colour: colour("c4") }] : []),
+      ...(run.retransmits.length > 0 ? [{ name: RETRANSMITS, panel: GOODPUT, colour: colour("bad"), mark: TICKS }] : []),
+      ...(run.drops.length > 0 ? [{ name: DROPS, panel: GOODPUT, colour: colour("c4"), mark: TICKS }] : []),
       ...curves.filter((entry) => entry.panel !== GOODPUT),
     ];
   }
@@ -232,7 +234,7 @@ export class RunView {
   #option(hidden: Set<string>, width: number): Record<string, unknown> {
     const panels = this.#panels();
     const bands = this.#bands();
-    const [left, right] = [84, 20];
+    const [left, right] = [92, 20];
     const grids = panels.map((_, number) => ({
       left,
       right,
@@ -264,7 +266,7 @@ export class RunView {
       ...axis(name),
       type: "value",
       gridIndex: number,
-      nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, -76] },
+      nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, -84] },
       ...(format === bytes ? this.#wholeSteps(name, hidden) : { splitNumber: 3 }),
       axisLabel: { color: colour("ink"), formatter: (value: number) => short(format(value)) },
     }));
@@ -446,7 +448,7 @@ function bandSeries(band: Band, place: number, axisIndex: number): Record<string
       if (!part || end < frame.x || x > frame.x + frame.width) return null;
       const wide = Math.max(end - x, 0.5);
       const shape = { type: "rect", shape: { x, y: y - HEIGHT.band / 2, width: wide, height: HEIGHT.band }, style: { fill: colour(`${band.kind}-${part[2]}`) } };
-      const words = { type: "text", style: { x: x + 4, y, text: part[2], verticalAlign: "middle", fill: ink(band.kind, part[2]), fontSize: 11, width: wide - 8, overflow: "truncate" } };
+      const words = { type: "text", style: { x: x + 4, y, text: part[2], verticalAlign: "middle", fill: ink(band.kind, part[2]), fontSize: 12, width: wide - 8, overflow: "truncate" } };
       return wide >= 46 ? { type: "group", children: [shape, words] } : shape;
     },
   };

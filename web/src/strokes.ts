@@ -1,6 +1,7 @@
 // How the marks of a capture are drawn: bars for sequence numbers, stairs for what holds until the next value, shapes for single events.
 import { graphic } from "echarts/core";
 import type { Shows } from "../build/model";
+import { AREA, BARS, CROSS, DOTS, LINE, MOMENT, RING, TICKS, pointed, type Mark as KeyMark } from "./key";
 import type { Mark } from "./segments";
 import { colour } from "./theme";
 
@@ -29,26 +30,26 @@ export interface Look {
   fine?: boolean;
 }
 
-export type Panel = "sequence numbers" | "windows" | "RTT" | "rate";
+export type Panel = "relative sequence numbers" | "windows" | "RTT" | "rate";
 
 /** Every layer, as crates/report/src/svg/capture.rs draws it; a later one over an earlier one. */
 export const LOOKS: [Shows, Look][] = [
-  ["window_edge", { name: "ACK + window", panel: "sequence numbers", colour: "c3", form: "stairs", limit: true }],
-  ["ack", { name: "ACK", panel: "sequence numbers", colour: "c2", form: "stairs" }],
-  ["duplicate_ack", { name: "duplicate ACK", panel: "sequence numbers", colour: "c2", form: "tick" }],
-  ["sack", { name: "SACK", panel: "sequence numbers", colour: "c6", form: "bars" }],
-  ["data", { name: "data", panel: "sequence numbers", colour: "c0", form: "bars" }],
-  ["out_of_order", { name: "out of order", panel: "sequence numbers", colour: "c4", form: "triangle" }],
-  ["fast_retransmit", { name: "fast retransmit", panel: "sequence numbers", colour: "c1", form: "circle" }],
-  ["rto_retransmit", { name: "RTO retransmit", panel: "sequence numbers", colour: "c7", form: "square" }],
-  ["tlp_retransmit", { name: "TLP probe", panel: "sequence numbers", colour: "c5", form: "diamond" }],
-  ["dsack", { name: "D-SACK", panel: "sequence numbers", colour: "c4", form: "bars" }],
-  ["spurious", { name: "spurious retransmit", panel: "sequence numbers", colour: "ink", form: "ring" }],
-  ["zero_window_probe", { name: "window probe", panel: "sequence numbers", colour: "c3", form: "triangle" }],
-  ["zero_window", { name: "zero window", panel: "sequence numbers", colour: "bad", form: "cross" }],
-  ["syn", { name: "SYN", panel: "sequence numbers", colour: "soft", form: "word" }],
-  ["fin", { name: "FIN", panel: "sequence numbers", colour: "soft", form: "word" }],
-  ["reset", { name: "RST", panel: "sequence numbers", colour: "soft", form: "word" }],
+  ["window_edge", { name: "ACK + window", panel: "relative sequence numbers", colour: "c3", form: "stairs", limit: true }],
+  ["ack", { name: "ACK", panel: "relative sequence numbers", colour: "c2", form: "stairs" }],
+  ["duplicate_ack", { name: "duplicate ACK", panel: "relative sequence numbers", colour: "c2", form: "tick" }],
+  ["sack", { name: "SACK", panel: "relative sequence numbers", colour: "c6", form: "bars" }],
+  ["data", { name: "data", panel: "relative sequence numbers", colour: "c0", form: "bars" }],
+  ["out_of_order", { name: "out of order", panel: "relative sequence numbers", colour: "c4", form: "triangle" }],
+  ["fast_retransmit", { name: "fast retransmit", panel: "relative sequence numbers", colour: "c1", form: "circle" }],
+  ["rto_retransmit", { name: "RTO retransmit", panel: "relative sequence numbers", colour: "c7", form: "square" }],
+  ["tlp_retransmit", { name: "TLP probe", panel: "relative sequence numbers", colour: "c5", form: "diamond" }],
+  ["dsack", { name: "D-SACK", panel: "relative sequence numbers", colour: "c4", form: "bars" }],
+  ["spurious", { name: "spurious retransmit", panel: "relative sequence numbers", colour: "ink", form: "ring" }],
+  ["zero_window_probe", { name: "window probe", panel: "relative sequence numbers", colour: "c3", form: "triangle" }],
+  ["zero_window", { name: "zero window", panel: "relative sequence numbers", colour: "bad", form: "cross" }],
+  ["syn", { name: "SYN", panel: "relative sequence numbers", colour: "soft", form: "word" }],
+  ["fin", { name: "FIN", panel: "relative sequence numbers", colour: "soft", form: "word" }],
+  ["reset", { name: "RST", panel: "relative sequence numbers", colour: "soft", form: "word" }],
   ["outstanding", { name: "outstanding", panel: "windows", colour: "c0", form: "area" }],
   ["in_flight", { name: "in flight (without SACKed and lost)", panel: "windows", colour: "c1", form: "stairs" }],
   ["window", { name: "advertised window", panel: "windows", colour: "c3", form: "stairs", limit: true }],
@@ -57,6 +58,22 @@ export const LOOKS: [Shows, Look][] = [
   ["goodput", { name: "acknowledged (goodput)", panel: "rate", colour: "c0", form: "area" }],
   ["throughput", { name: "sent, with retransmits", panel: "rate", colour: "c6", form: "stairs" }],
 ];
+
+/** The key of each form in a legend. */
+export const FORM_KEYS: Record<Form, KeyMark> = {
+  bars: BARS,
+  circle: pointed("circle"),
+  square: pointed("rect"),
+  triangle: pointed("triangle"),
+  diamond: pointed("diamond"),
+  ring: RING,
+  cross: CROSS,
+  tick: TICKS,
+  word: MOMENT,
+  stairs: LINE,
+  area: AREA,
+  dots: DOTS,
+};
 
 /** Pixels: half of a shape's width, and the least height of a bar. */
 const HALF = 3.5;
@@ -239,7 +256,7 @@ function words(word: string, marks: Mark[], place: Place, own: string): object[]
     const isRight = x > (place.left + place.right) / 2;
     return {
       type: "text",
-      style: { x: isRight ? x - 4 : x + 4, y, text: word, fill: own, align: isRight ? "right" : "left", verticalAlign: "middle", fontSize: 11 },
+      style: { x: isRight ? x - 4 : x + 4, y, text: word, fill: own, align: isRight ? "right" : "left", verticalAlign: "middle", fontSize: 12 },
       silent: true,
     };
   });

@@ -5,8 +5,6 @@ import { byId, element } from "./dom";
 export function startTerms(): void {
   const tip = element("div", { id: "tip", role: "tooltip", hidden: "" });
   document.body.append(tip);
-  const terms = document.querySelectorAll<HTMLAnchorElement>("a.term");
-  for (const term of terms) term.removeAttribute("title");
   let shown: HTMLAnchorElement | null = null;
   const hide = (): void => {
     shown?.removeAttribute("aria-describedby");
@@ -15,6 +13,7 @@ export function startTerms(): void {
   };
   const show = (term: HTMLAnchorElement): void => {
     hide();
+    term.removeAttribute("title");
     const explained = byId(term.hash.slice(1)).querySelector("dd");
     tip.textContent = explained?.textContent ?? "";
     tip.hidden = false;

@@ -3,6 +3,7 @@ import { axis, tooltip, type Drawing } from "./chart";
 import { bubble } from "./dom";
 import { short, time } from "./format";
 import { textOf, type Choose } from "./item";
+import { joined } from "./key";
 import type { Trips } from "../build/model";
 import { COLOURS, round } from "./plot";
 import { colour } from "./theme";
@@ -17,7 +18,7 @@ export function trips(data: Trips, choose: Choose): Drawing {
     name: data.title,
     height: (width) => Math.max(260, Math.min(340, width * 0.6)),
     entries: () => [
-      ...data.series.map((trip) => ({ name: trip.name, colour: own(trip) })),
+      ...data.series.map((trip) => ({ name: trip.name, colour: own(trip), mark: joined("circle") })),
       ...(data.idle_ns === null ? [] : [{ name: IDLE, colour: colour("ink") }]),
     ],
     zooms: false,

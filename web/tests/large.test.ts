@@ -26,6 +26,7 @@ for (const [name, rows] of PAGES) {
       const reacted = await reaction(page);
       const size = (statSync(file).size / 1e6).toFixed(2);
       console.log(`# ${name}: ${size} MB, opened after ${opened.toFixed(0)} ms, another run drawn after ${reacted.toFixed(0)} ms`);
+      await page.waitForSelector("html[data-whole=yes]", { state: "attached" });
       assert.equal(await page.locator("table.main tbody tr").count(), rows);
       assert.ok(opened < PATIENCE_MS && reacted < PATIENCE_MS);
       assert.deepEqual(complaints, []);

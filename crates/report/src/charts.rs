@@ -1,6 +1,7 @@
 //! What the charts show, worked out once: the page's still pictures, its script, and the pictures in files draw the same.
 
 mod along;
+mod facets;
 mod heats;
 mod laws;
 mod losses;
@@ -8,14 +9,21 @@ mod plots;
 mod repeats;
 mod trips;
 
-pub(crate) use along::{Along, Step, Steps, Upward};
+/// As many series as there are colours: a chart of more comes in parts, and what is still more is shown when somebody asks.
+pub(crate) const SERIES: usize = 8;
+/// What the line through a point of goodput is.
+pub(crate) const INTERVAL: &str = "interval of the median";
 /// Cells whose runs have a picture: more nobody prints.
 pub(crate) const RUNS: usize = 12;
 
+/// Cells from which on maps come before lines and tables: of fewer a reader sees every row.
+const MANY: usize = 200;
+
+pub(crate) use along::{Along, Step, Steps, Upward};
 pub(crate) use heats::{Field, Heat, Map};
 pub(crate) use laws::Line;
 pub(crate) use losses::Losses;
-pub(crate) use plots::{Plot, Point, SERIES, Series};
+pub(crate) use plots::{Plot, Point, Series};
 pub(crate) use repeats::{Repeats, Row};
 pub(crate) use trips::{Trip, Trips};
 
@@ -27,6 +35,10 @@ use serde::Serialize;
 /// All charts of an experiment.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Charts {
+    /// Whether maps come first, and before the tables.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) are_many: bool,
     pub(crate) plots: Vec<Plot>,
     pub(crate) along: Vec<Along>,
     pub(crate) heats: Vec<Heat>,
@@ -37,14 +49,7 @@ pub(crate) struct Charts {
 
 /// Those of `experiment`, variant by variant.
 pub(crate) fn all(experiment: &Experiment) -> Charts {
-    let mut charts = Charts {
-        plots: Vec::new(),
-        along: Vec::new(),
-        heats: Vec::new(),
-        repeats: Vec::new(),
-        losses: Vec::new(),
-        trips: Vec::new(),
-    };
+    let mut charts = Charts { are_many: experiment.cells.len() >= MANY, ..Charts::default() };
     for (variant, cells) in by_variant(experiment) {
         charts.plots.extend(plots::of(experiment, variant, &cells));
         charts.along.extend(along::of(experiment, variant, &cells));
@@ -63,6 +68,11 @@ fn titled(variant: Option<&str>, title: &str) -> String {
         Some(variant) => format!("{variant}: {title}"),
         None => title[..1].to_uppercase() + &title[1..],
     }
+}
+
+/// `title`, of a part with what is the same in it.
+fn in_part(title: String, part: &str) -> String {
+    if part.is_empty() { title } else { format!("{title} ({part})") }
 }
 
 /// The coordinates of `cell` but those named in `without`; the variant stands in the title already.

@@ -45,6 +45,14 @@ pub struct Page<'a> {
     pub fix: &'a str,
 }
 
+/// Markup that the script of a large page reads once it is needed: until then it is text, which a browser lays nothing out of. `class` says how much
+/// room it takes. Without a script it is read as it stands.
+fn later(is_large: bool, class: &str, markup: &Markup) -> Markup {
+    html! {
+        @if is_large && is_interactive() { div class={ "later " (class) } { noscript { (markup) } } } @else { (markup) }
+    }
+}
+
 /// Whether pages have their script: it was built before this program was.
 pub fn is_interactive() -> bool {
     !crate::carried::SCRIPT.is_empty()
@@ -65,12 +73,13 @@ pub fn render(page: &Page<'_>) -> serde_json::Result<String> {
 fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
     let experiment = page.experiment;
     html! {
-        (header(page, !charts.trips.is_empty()))
+        (header(page, charts))
         main id="main" {
             (answer::section(experiment))
+            @if charts.are_many { (figures::section(charts)) }
             (tables::section(experiment))
             (tables::conclusions(experiment))
-            (figures::section(charts))
+            @if !charts.are_many { (figures::section(charts)) }
             (runs::section(page))
             (capture::of_runs(page))
             (figures::round_trips(charts))
@@ -87,7 +96,7 @@ fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
     }
 }
 
-fn header(page: &Page<'_>, has_round_trips: bool) -> Markup {
+fn header(page: &Page<'_>, charts: &charts::Charts) -> Markup {
     let experiment = page.experiment;
     let title = experiment.plan.title.as_ref().unwrap_or(&experiment.experiment);
     html! {
@@ -102,11 +111,12 @@ fn header(page: &Page<'_>, has_round_trips: bool) -> Markup {
         }
         nav aria-label="Sections" {
             ul {
+                @if charts.are_many { li { a href="#charts" { "Charts" } } }
                 li { a href="#result" { "Result" } }
-                li { a href="#charts" { "Charts" } }
+                @if !charts.are_many { li { a href="#charts" { "Charts" } } }
                 li { a href="#runs" { "Runs" } }
                 @if !page.captures.is_empty() { li { a href="#packets" { "Packets" } } }
-                @if has_round_trips { li { a href="#round-trips" { "Round trips" } } }
+                @if !charts.trips.is_empty() { li { a href="#round-trips" { "Round trips" } } }
                 li { a href="#verdicts" { "Verdicts" } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#scenario" { "Scenario" } }

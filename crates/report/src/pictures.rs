@@ -35,9 +35,11 @@ pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
     let losses = all.losses.iter().map(svg::losses);
     let timelines = timelines(experiment, runs).take(RUNS).map(|(_, picture)| picture);
     let left_out = || left_out(experiment);
-    let charts = plots
-        .chain(along)
-        .chain(heats)
+    let (lines, heats): (Vec<Picture>, Vec<Picture>) = (plots.chain(along).collect(), heats.collect());
+    let [first, second] = if all.are_many { [heats, lines] } else { [lines, heats] };
+    let charts = first
+        .into_iter()
+        .chain(second)
         .chain(repeats)
         .chain(losses)
         .map(|picture| picture.warned(left_out()));

@@ -127,6 +127,18 @@ impl Kind {
         }
     }
 
+    /// `value` by itself without digits that say nothing, for an axis: `10 ms`.
+    pub(crate) fn on_axis(self, value: f64) -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let text = self.alone(value);
+        let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+        let number =
+            if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+        join(number, unit)
+    }
+
     /// `value` by itself, with unit: `956 Mbit/s`, `1.25 MB`, `10.4 ms`.
     pub fn alone(self, value: f64) -> String {
         let level = self.level(value.abs());

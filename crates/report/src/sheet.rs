@@ -16,6 +16,8 @@ use crate::quantity::MISSING;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::metrics::AqmMetrics;
+use pipefill_core::scenario::axis_number;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use columns::{EXACT, SUM};
 pub(crate) use notes::{environment_line, interval_line, problems, source_line};
@@ -47,7 +49,7 @@ pub(crate) struct Heading {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) text: String,
-    /// The number behind the text, in the unit of the JSON; none where there is none.
+    /// The number behind the text, in the unit of the JSON, of an axis in SI base units; none where there is none.
     pub(crate) value: Option<f64>,
     pub(crate) tone: Tone,
 }
@@ -185,11 +187,22 @@ fn axis_columns(rows: &[&IndexMap<String, String>]) -> Vec<Column> {
     };
     let column = |path: &String| {
         let heading = Heading { name: name(path), unit: String::new(), numeric: false };
-        let value =
-            |axes: &&IndexMap<String, String>| axes.get(path).map_or(MISSING, String::as_str).to_owned();
-        (heading, rows.iter().map(|axes| Entry::plain(value(axes))).collect())
+        let numbers = axis_numbers(path, rows);
+        let entry = |axes: &&IndexMap<String, String>| {
+            let text = axes.get(path).map_or(MISSING, String::as_str);
+            Entry { value: numbers.get(text).copied(), ..Entry::plain(text.to_owned()) }
+        };
+        (heading, rows.iter().map(entry).collect())
     };
     paths.iter().map(column).collect()
+}
+
+/// The number behind each value of the axis `path`; none where not all values are numbers of one unit.
+fn axis_numbers<'a>(path: &str, rows: &[&'a IndexMap<String, String>]) -> BTreeMap<&'a str, f64> {
+    let values: BTreeSet<&str> = rows.iter().filter_map(|axes| axes.get(path)).map(String::as_str).collect();
+    let named: Option<Vec<(String, f64)>> = values.iter().map(|value| axis_number(path, value)).collect();
+    let named = named.filter(|all| all.windows(2).all(|pair| pair[0].0 == pair[1].0)).unwrap_or_default();
+    values.into_iter().zip(named).map(|(value, (_, number))| (value, number)).collect()
 }
 
 /// All axes but the variant, in order of appearance.

@@ -137,16 +137,24 @@ fn y_axis(frame: Frame, scale: &Scale, ticks: &[Tick], name: &str) -> Markup {
     }
 }
 
-/// Vertical lines with their labels below the frame, and the axis' name below these.
+/// Vertical lines with their labels below the frame, as far as these do not overlap, and the axis' name below these.
 fn x_axis(frame: Frame, scale: &Scale, ticks: &[Tick], name: &str) -> Markup {
-    html! {
-        @for tick in ticks {
-            @let x = scale.at(tick.value);
-            @let fits = x + LETTER * tick.text.chars().count() as f64 / 2.0 <= WIDTH;
-            @let (place, at) = if fits { ("tick middle", x) } else { ("tick end", WIDTH - 1.0) };
-            path class="grid" d={ "M" (n(x)) " " (n(frame.top)) "V" (n(frame.bottom)) } {}
-            text class=(place) x=(n(at)) y=(n(frame.bottom + 16.0)) { (tick.text) }
+    let mut labels = Vec::new();
+    let mut free_from = f64::NEG_INFINITY;
+    for tick in ticks {
+        let x = scale.at(tick.value);
+        let width = LETTER * tick.text.chars().count() as f64;
+        let fits = x + width / 2.0 <= WIDTH;
+        let (place, at) = if fits { ("tick middle", x) } else { ("tick end", WIDTH - 1.0) };
+        let left = if fits { x - width / 2.0 } else { at - width };
+        if left >= free_from {
+            labels.push((place, at, &tick.text));
+            free_from = left + width;
         }
+    }
+    html! {
+        @for tick in ticks { path class="grid" d={ "M" (n(scale.at(tick.value))) " " (n(frame.top)) "V" (n(frame.bottom)) } {} }
+        @for (place, at, text) in labels { text class=(place) x=(n(at)) y=(n(frame.bottom + 16.0)) { (text) } }
         text class="name end" x=(n(frame.right)) y=(n(frame.bottom + 32.0)) { (name) }
     }
 }

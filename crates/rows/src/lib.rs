@@ -18,7 +18,7 @@ use serde::ser::Error as _;
 use serde_json::Result;
 
 /// A row that is written as a line of its table.
-pub trait Line: Row {
+pub trait Line: Row + Send + 'static {
     /// Puts the row in place of `text`: a flat JSON object without null, and no line break.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use crate::again;
 use crate::condense::{Condensed, condense};
 use crate::evaluated::Evaluated;
 use crate::failure::Failure;
+use crate::parallel::in_order;
 use crate::reporter::Reporter;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::metrics::RunMetrics;
@@ -15,8 +16,12 @@ use pipefill_report::words::complete_experiment;
 use pipefill_store::{
     Damage, DamagedRun, ExperimentDirectory, Records, StoreError, read_manifest, summaries,
 };
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Runs that are read before their figures are added: so many manifests are in memory.
+const BATCH: usize = 64;
 
 /// The result of all records in `experiment`. A directory that is no run's and has no manifest is named and
 /// left out.
@@ -36,34 +41,42 @@ pub fn evaluate(
     let directories = experiment.run_directories()?;
     let mut parts = Vec::with_capacity(directories.len());
     let mut damaged = Vec::new();
-    let planned: BTreeSet<PathBuf> =
-        experiment.stored.plan.runs().iter().map(|run| experiment.run_path(run)).collect();
+    // Asked where something is wrong alone.
+    let planned = LazyCell::new(|| {
+        let runs = experiment.stored.plan.runs();
+        runs.iter().map(|run| experiment.run_path(run)).collect::<BTreeSet<PathBuf>>()
+    });
     let is_of_plan = |directory: &PathBuf| planned.contains(directory);
-    let mut seen: BTreeMap<(String, String), PathBuf> = BTreeMap::new();
-    for directory in &directories {
-        let condensed = match condense(directory, series::buckets(directories.len()), view) {
-            Ok(Some(condensed)) => condensed,
-            Ok(None) if is_of_plan(directory) => {
-                damaged.push(DamagedRun { directory: directory.clone(), damage: Damage::NoManifest });
+    let buckets = series::buckets(directories.len());
+    let mut seen: BTreeMap<(String, String), &PathBuf> = BTreeMap::new();
+    for batch in directories.chunks(BATCH) {
+        let read = in_order(batch, |directory| condense(directory, buckets, view));
+        for (directory, condensed) in batch.iter().zip(read) {
+            let condensed = match condensed {
+                Ok(Some(condensed)) => condensed,
+                Ok(None) if is_of_plan(directory) => {
+                    damaged.push(DamagedRun { directory: directory.clone(), damage: Damage::NoManifest });
+                    continue;
+                }
+                Ok(None) => {
+                    let name = directory.display();
+                    reporter.say(&format!("note: {name} has no manifest.json and is left out"));
+                    continue;
+                }
+                Err(StoreError::Damaged(run)) => {
+                    damaged.push(run);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let run = (condensed.manifest.run.id.clone(), condensed.manifest.backend.clone());
+            if let Some(other) = seen.get(&run) {
+                damaged.push(copy(directory, other, &condensed));
                 continue;
             }
-            Ok(None) => {
-                reporter.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
-                continue;
-            }
-            Err(StoreError::Damaged(run)) => {
-                damaged.push(run);
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let run = (condensed.manifest.run.id.clone(), condensed.manifest.backend.clone());
-        if let Some(other) = seen.get(&run) {
-            damaged.push(copy(directory, other, &condensed));
-            continue;
+            seen.insert(run, directory);
+            parts.push(add(&mut builder, directory, condensed)?);
         }
-        seen.insert(run, directory.clone());
-        parts.push(add(&mut builder, directory, condensed)?);
     }
     if !damaged.is_empty() {
         return Err(Failure::Damaged { runs: damaged, repeat: Some(again::resume_command(experiment)) });

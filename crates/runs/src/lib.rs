@@ -18,6 +18,7 @@ mod failure;
 #[cfg(test)]
 mod hostile_tests;
 mod library;
+mod parallel;
 mod planned;
 mod reporter;
 mod results;

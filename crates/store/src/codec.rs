@@ -3,9 +3,11 @@
 //! Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
 //! What is read may come from anybody: no input makes a reader hold more than bounds that are fixed here.
 
+mod ahead;
 mod error;
 mod rows;
 
+pub(crate) use ahead::TableRows;
 pub use error::RecordError;
 pub(crate) use rows::Rows;
 

@@ -2,7 +2,7 @@
 
 use crate::artifacts;
 use crate::checksum::{self, Checksum, Hashing};
-use crate::codec::Rows;
+use crate::codec::{Rows, TableRows};
 use crate::damage::{Damage, unreadable};
 use crate::tables::table_name;
 use crate::{MANIFEST, StoreError, TableReader, decode_manifest, files};
@@ -180,7 +180,7 @@ impl RecordReader {
         }
     }
 
-    fn add_table<R: Line + 'static>(&self, rows: &mut Rows<'static>) -> Result<(), StoreError> {
+    fn add_table<R: Line>(&self, rows: &mut Rows<'static>) -> Result<(), StoreError> {
         match self.open_table::<R>()? {
             Some(table) => rows.add(table).map_err(|error| unreadable(&self.directory, error)),
             None => Ok(()),
@@ -193,7 +193,7 @@ impl RecordReader {
     }
 
     /// One table; `None` where nothing of its kind was measured.
-    fn open_table<R: Line>(&self) -> Result<Option<TableReader<R, File>>, StoreError> {
+    fn open_table<R: Line>(&self) -> Result<Option<TableRows<R, File>>, StoreError> {
         let path = self.directory.join(table_name::<R>());
         let listed = match &self.manifest.tables {
             Some(tables) => match tables.iter().find(|table| table.table == R::TABLE) {
@@ -221,10 +221,12 @@ impl RecordReader {
             return Err(Damage::ChangedFile { file: table_name::<R>() }.of(&self.directory));
         }
         let reader = TableReader::new(file).map_err(|error| unreadable(&self.directory, error))?;
-        Ok(Some(match listed {
-            Some(listed) => reader.listed(listed.rows),
+        let listed = listed.map(|listed| listed.rows);
+        let reader = match listed {
+            Some(rows) => reader.listed(rows),
             None => reader,
-        }))
+        };
+        Ok(Some(TableRows::of(reader, listed)))
     }
 
     /// Whether a run of such streams has this table, where no manifest lists it (0.1.0).

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub enum Law {
     /// What headers leave of the path's rate.
     PathRate,
-    /// The receive window over the round trip.
+    /// The receive window over the round trip: the one that was advertised, where that is known.
     ReceiveWindow,
     /// What the send buffer lets be in flight, over the round trip.
     SendBuffer,
@@ -66,9 +66,9 @@ pub fn segment_loss(spec: &CellSpec) -> Option<Ratio> {
     }
 }
 
-/// Every law that has an answer for the TCP flows of `spec`, were the round trip `rtt` and the loss of segments `p`. None where
-/// the cell has no TCP flow.
-pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
+/// Every law that has an answer for the TCP flows of `spec`, were the round trip `rtt` and the loss of segments `p`. `advertised` is the receive
+/// window of all streams of the direction together, as measured; without it a window is half of its buffer. None where the cell has no TCP flow.
+pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>, advertised: Option<Bytes>) -> Vec<Bound> {
     let Some(direction) = direction(spec) else { return Vec::new() };
     let mss = Bytes::new(Headers::of(&spec.path).mss());
     let streams: u32 =
@@ -78,7 +78,8 @@ pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
         .filter(|flow| flow.direction == direction)
         .map(|flow| buffers::windows(Some(spec), flow));
     let least = windows.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]);
-    let Some([receive, send]) = least else { return Vec::new() };
+    let Some([by_buffer, send]) = least else { return Vec::new() };
+    let receive = advertised.map_or(by_buffer, |all| Bytes::new(all.get() / u64::from(streams.max(1))));
     let p = p.filter(|p| (0.0..1.0).contains(&p.fraction()) && p.fraction() > 0.0);
     let most = receive.get().min(send.get()) as f64 / mss.get() as f64;
     let answers = [

@@ -117,20 +117,22 @@ fn laws_speak_where_they_hold() {
     spec.receiver.sysctl.insert("net.ipv4.tcp_rmem".to_owned(), "4096 131072 2000000".to_owned());
     let laws = |bounds: &[Bound]| bounds.iter().map(|bound| bound.law).collect::<Vec<_>>();
     let rtt = Duration::from_millis(100);
-    let without_loss = bounds(&spec, rtt, segment_loss(&spec));
+    let without_loss = bounds(&spec, rtt, segment_loss(&spec), None);
     assert_eq!(laws(&without_loss), [Law::PathRate, Law::ReceiveWindow, Law::SendBuffer]);
     // A window of half of 2 MB over 100 ms.
     assert_eq!(without_loss[1].bps, 80e6);
     spec.path.forward.loss = LossSpec::Independent(Ratio::from_percent(1.0));
-    let with_loss = bounds(&spec, rtt, segment_loss(&spec));
+    let with_loss = bounds(&spec, rtt, segment_loss(&spec), None);
     assert_eq!(laws(&with_loss)[3..], [Law::Mathis, Law::Pftk, Law::Cubic]);
     spec.path.forward.loss_unit = LossUnit::SuperPacket;
     assert_eq!(segment_loss(&spec), None);
     spec.flows[0].parallel = 3;
-    assert_eq!(bounds(&spec, rtt, None)[1].bps, 240e6);
-    assert_eq!(laws(&bounds(&spec, Duration::ZERO, None)), [Law::PathRate]);
+    assert_eq!(bounds(&spec, rtt, None, None)[1].bps, 240e6);
+    // 4.5 MB over 100 ms, whatever the buffer.
+    assert_eq!(bounds(&spec, rtt, None, Some(Bytes::new(4_500_000)))[1].bps, 360e6);
+    assert_eq!(laws(&bounds(&spec, Duration::ZERO, None, None)), [Law::PathRate]);
     spec.flows.clear();
-    assert_eq!(bounds(&spec, rtt, None), []);
+    assert_eq!(bounds(&spec, rtt, None, None), []);
 }
 
 #[test]
@@ -150,6 +152,6 @@ fn a_direction_lets_through_what_its_flows_headers_leave() {
 fn without_window_scaling_a_window_is_64_kib_at_most() {
     let mut spec = spec(Protocol::Tcp, 10);
     spec.sender.sysctl.insert("net.ipv4.tcp_window_scaling".to_owned(), "0".to_owned());
-    let law = bounds(&spec, Duration::from_millis(10), None)[1];
+    let law = bounds(&spec, Duration::from_millis(10), None, None)[1];
     assert_eq!((law.law, law.bps), (Law::ReceiveWindow, 52_428_000.0));
 }

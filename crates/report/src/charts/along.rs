@@ -3,11 +3,12 @@
 //! The round trip has a chart for every axis, goodput one where an axis is the only one and is neither a round trip nor a loss, which have
 //! charts with theory's lines.
 
+use super::facets::facets;
 use super::heats::{self, BACKEND};
-use super::{laws, name_of, plots, titled};
+use super::{INTERVAL, in_part, laws, name_of, plots, titled};
 use crate::quantity::Kind;
 use crate::sheet::anchor;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,6 +37,8 @@ pub(crate) struct Along {
     /// What the path lets through, where that is the same for all cells.
     pub(crate) path_bps: Option<f64>,
     pub(crate) series: Vec<Steps>,
+    /// What has no chart, in a sentence.
+    pub(crate) left_out: Option<String>,
 }
 
 /// Cells that differ in the axis only; of cells with several flows one of these.
@@ -59,6 +62,13 @@ pub(crate) struct Step {
     pub(crate) high: Option<f64>,
     /// Of a round trip.
     pub(crate) p95: Option<f64>,
+}
+
+impl Step {
+    /// Whether what lies around it is seen.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.low.zip(self.high).is_some_and(|(low, high)| low < high)
+    }
 }
 
 /// A median with what lies around it.
@@ -89,7 +99,7 @@ impl Upward {
     /// What the ends of a point's line are.
     pub(crate) const fn ends(self) -> &'static str {
         match self {
-            Self::Goodput => "interval of the median",
+            Self::Goodput => INTERVAL,
             Self::Rtt => "from idle to the 99th percentile, a tick at the 95th",
         }
     }
@@ -126,40 +136,81 @@ impl Upward {
 pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Vec<Along> {
     let mut axes = heats::varied(cells);
     axes.shift_remove(BACKEND);
-    let mut charts = Vec::new();
+    let mut all = Vec::new();
     for path in axes.keys() {
         let has_plot = plots::has(path);
         if axes.len() == 1 && !has_plot {
-            charts.extend(chart(experiment, variant, cells, path, Upward::Goodput));
+            all.extend(charts(experiment, variant, cells, path, Upward::Goodput));
         }
-        charts.extend(chart(experiment, variant, cells, path, Upward::Rtt));
+        all.extend(charts(experiment, variant, cells, path, Upward::Rtt));
     }
-    charts
+    all
 }
 
 /// A cell, and one of its flows.
 type OfCell<'a> = (&'a CellResult, Option<&'a FlowResult>);
 
-/// `None` with fewer than two points in every series.
-fn chart(
+/// The chart along `path`, in parts where it would have too many series; all have the same axes.
+fn charts(
     experiment: &Experiment,
     variant: Option<&str>,
     cells: &[&CellResult],
     path: &str,
     upward: Upward,
-) -> Option<Along> {
+) -> Vec<Along> {
     let axes = heats::varied(cells);
-    let values = axes.get(path)?;
-    let several = axes.contains_key(BACKEND);
-    let mut groups: IndexMap<String, Vec<OfCell<'_>>> = IndexMap::new();
-    for &cell in cells {
-        let backend = cell.backend.clone().filter(|_| several);
-        for (flow, name) in flows(cell) {
-            let parts = [Some(name_of(cell, &[path])), backend.clone(), name].into_iter().flatten();
-            let name: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-            groups.entry(name.join(", ")).or_default().push((cell, flow));
+    let Some(values) = axes.get(path) else { return Vec::new() };
+    let facets = facets(cells, &[path]);
+    let without: Vec<&str> = [path].into_iter().chain(facets.axes.iter().copied()).collect();
+    let has_backends = axes.contains_key(BACKEND) && !facets.axes.contains(&BACKEND);
+    let mut parts: Vec<(&str, Vec<Steps>)> = Vec::new();
+    for facet in &facets.shown {
+        let mut groups: IndexMap<String, Vec<OfCell<'_>>> = IndexMap::new();
+        for &cell in &facet.cells {
+            let backend = cell.backend.clone().filter(|_| has_backends);
+            for (flow, name) in flows(cell) {
+                let parts = [Some(name_of(cell, &without)), backend.clone(), name].into_iter().flatten();
+                let name: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+                groups.entry(name.join(", ")).or_default().push((cell, flow));
+            }
+        }
+        let series = series(&groups, path, values, upward);
+        if series.iter().any(|series| series.points.len() > 1) {
+            parts.push((&facet.name, series));
         }
     }
+    let rates: Vec<Option<f64>> =
+        cells.iter().map(|cell| laws::path_rate(&experiment.plan.cell(cell.index).spec)).collect();
+    let same = rates.windows(2).all(|pair| pair[0] == pair[1]);
+    let path_bps = rates.first().copied().flatten().filter(|_| same && upward == Upward::Goodput);
+    let Some(y_range) = y_range(upward, &parts, path_bps) else {
+        return Vec::new();
+    };
+    let axis = path.rsplit('.').next().unwrap_or(path);
+    let what = if upward == Upward::Goodput { "goodput" } else { "round trip under load" };
+    let title = titled(variant, &format!("{what} by {axis}"));
+    let labels = heats::labels(path, values);
+    let last = parts.len().saturating_sub(1);
+    let chart = |(number, (part, series)): (usize, (&str, Vec<Steps>))| Along {
+        title: in_part(title.clone(), part),
+        axis: axis.to_owned(),
+        values: labels.clone(),
+        y_range,
+        upward,
+        path_bps,
+        series,
+        left_out: facets.left_out().filter(|_| number == last),
+    };
+    parts.into_iter().enumerate().map(chart).collect()
+}
+
+/// A series for each of `groups` that was measured anywhere.
+fn series(
+    groups: &IndexMap<String, Vec<OfCell<'_>>>,
+    path: &str,
+    values: &IndexSet<&str>,
+    upward: Upward,
+) -> Vec<Steps> {
     let step = |&(cell, flow): &OfCell<'_>| {
         let Measured { y, low, high, p95 } = upward.of(cell, flow)?;
         let at = values.get_index_of(cell.axes.get(path)?.as_str())?;
@@ -171,25 +222,7 @@ fn chart(
         points: group.iter().filter_map(step).collect(),
     };
     let all = groups.iter().enumerate().map(steps);
-    let series: Vec<Steps> = all.filter(|series| !series.points.is_empty()).collect();
-    if series.iter().all(|series| series.points.len() < 2) {
-        return None;
-    }
-    let rates: Vec<Option<f64>> =
-        cells.iter().map(|cell| laws::path_rate(&experiment.plan.cell(cell.index).spec)).collect();
-    let same = rates.windows(2).all(|pair| pair[0] == pair[1]);
-    let path_bps = rates.first().copied().flatten().filter(|_| same && upward == Upward::Goodput);
-    let axis = path.rsplit('.').next().unwrap_or(path);
-    let what = if upward == Upward::Goodput { "goodput" } else { "round trip under load" };
-    Some(Along {
-        title: titled(variant, &format!("{what} by {axis}")),
-        axis: axis.to_owned(),
-        values: heats::told_apart(values),
-        y_range: y_range(upward, &series, path_bps)?,
-        upward,
-        path_bps,
-        series,
-    })
+    all.filter(|series| !series.points.is_empty()).collect()
 }
 
 /// The flows of `cell` with their names, which an only one has not; none where nothing was measured.
@@ -201,8 +234,9 @@ fn flows(cell: &CellResult) -> Vec<(Option<&FlowResult>, Option<String>)> {
     }
 }
 
-fn y_range(upward: Upward, series: &[Steps], path_bps: Option<f64>) -> Option<[f64; 2]> {
-    let points = || series.iter().flat_map(|series| &series.points);
+/// Of all `parts` together.
+fn y_range(upward: Upward, parts: &[(&str, Vec<Steps>)], path_bps: Option<f64>) -> Option<[f64; 2]> {
+    let points = || parts.iter().flat_map(|(_, series)| series).flat_map(|series| &series.points);
     let all = || points().flat_map(|point| [Some(point.y), point.low, point.high]).flatten().chain(path_bps);
     let most = all().fold(0.0, f64::max) * if upward == Upward::Goodput { 1.05 } else { MARGIN };
     let least = match upward {

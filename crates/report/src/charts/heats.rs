@@ -1,9 +1,11 @@
 //! Goodput over two axes; of more axes two are on the map, and the others stand at one of their values.
 
 use super::titled;
+use crate::quantity::Kind;
 use crate::sheet::anchor;
 use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_core::scenario::axis_number;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -99,7 +101,7 @@ pub(super) fn of(variant: Option<&str>, cells: &[&CellResult]) -> Option<Heat> {
         .iter()
         .map(|(path, values)| Axis {
             name: path.rsplit('.').next().unwrap_or(path).to_owned(),
-            values: told_apart(values),
+            values: labels(path, values),
         })
         .collect();
     let title = format!("goodput over {} and {}", axes[0].name, axes[1].name);
@@ -117,12 +119,27 @@ pub(super) fn varied<'a>(cells: &[&'a CellResult]) -> IndexMap<&'a str, IndexSet
     paths.filter_map(values).collect()
 }
 
-fn value<'a>(cell: &'a CellResult, path: &str) -> Option<&'a str> {
+/// The value of `cell` at the axis `path`; `None` where it has no such axis.
+pub(super) fn value<'a>(cell: &'a CellResult, path: &str) -> Option<&'a str> {
     if path == BACKEND { cell.backend.as_deref() } else { cell.axes.get(path).map(String::as_str) }
 }
 
+/// The values of the axis `path` as a chart labels them: told apart, and bytes without a unit with one.
+pub(super) fn labels(path: &str, values: &IndexSet<&str>) -> Vec<String> {
+    let apart = told_apart(values);
+    let is_size = |value: &&str| axis_number(path, value).is_some_and(|(name, _)| name.ends_with("_bytes"));
+    if !values.iter().all(is_size) {
+        return apart;
+    }
+    let with_unit = |text: &String| {
+        text.parse().map_or_else(|_| text.clone(), |bytes: u64| Kind::Bytes.on_axis(bytes as f64))
+    };
+    let labels: IndexSet<String> = apart.iter().map(with_unit).collect();
+    if labels.len() == apart.len() { labels.into_iter().collect() } else { apart }
+}
+
 /// `values` without the words that all of them begin with: of three sizes of a sysctl the one that differs.
-pub(super) fn told_apart(values: &IndexSet<&str>) -> Vec<String> {
+fn told_apart(values: &IndexSet<&str>) -> Vec<String> {
     let words: Vec<Vec<&str>> = values.iter().map(|value| value.split_whitespace().collect()).collect();
     let shortest = words.iter().map(Vec::len).min().unwrap_or(0);
     let is_shared = |place: &usize| words.iter().all(|value_words| value_words[*place] == words[0][*place]);
@@ -140,6 +157,20 @@ mod tests {
         assert_eq!(of(&["4096 131072 512KiB", "4096 131072 32MiB"]), ["512KiB", "32MiB"]);
         assert_eq!(of(&["10ms", "20ms"]), ["10ms", "20ms"]);
         assert_eq!(of(&["4096 1 2", "4096 1"]), ["1 2", "1"]);
+    }
+
+    #[test]
+    fn sizes_without_a_unit_get_one() {
+        let of = |path: &str, values: &[&'static str]| labels(path, &values.iter().copied().collect());
+        assert_eq!(
+            of("receiver.tcp_rmem", &["4096 131072 6000000", "4096 131072 200000"]),
+            ["6 MB", "200 kB"]
+        );
+        assert_eq!(
+            of("receiver.tcp_rmem", &["4096 131072 6000000", "4096 131072 6000001"]),
+            ["6000000", "6000001"]
+        );
+        assert_eq!(of("path.queue", &["10p", "20p"]), ["10p", "20p"]);
     }
 
     fn cell(index: usize, axes: [(&str, &str); 3], backend: &str) -> CellResult {

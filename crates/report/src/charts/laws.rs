@@ -7,7 +7,8 @@ use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::ground::theory::{Bound, Law, bounds, segment_loss};
 use pipefill_core::cell::CellSpec;
-use pipefill_core::units::Ratio;
+use pipefill_core::limit::LimitedBy;
+use pipefill_core::units::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub(super) struct Template<'a> {
     pub(super) number: usize,
     pub(super) cell: &'a CellResult,
     pub(super) spec: &'a CellSpec,
+    /// The receive window of the series.
+    pub(super) advertised: Option<Bytes>,
 }
 
 /// The first series that has a line, and its points.
@@ -53,7 +56,7 @@ pub(super) fn lines(quantity: Quantity, templates: &[Template<'_>], x_range: [f6
         let mut of_law: IndexMap<Law, Vec<[f64; 2]>> = IndexMap::new();
         for step in 0..=STEPS {
             let x = x_range[0] * (x_range[1] / x_range[0]).powf(f64::from(step) / f64::from(STEPS));
-            for bound in at(quantity, x, template.cell, template.spec) {
+            for bound in at(quantity, x, template) {
                 of_law.entry(bound.law).or_default().push([short(x), short(bound.bps)]);
             }
         }
@@ -82,12 +85,19 @@ pub(super) fn lines(quantity: Quantity, templates: &[Template<'_>], x_range: [f6
 
 /// What the path lets through, whatever the round trip.
 pub(super) fn path_rate(spec: &CellSpec) -> Option<f64> {
-    let all = bounds(spec, Duration::ZERO, None);
+    let all = bounds(spec, Duration::ZERO, None, None);
     all.iter().find(|bound| bound.law == Law::PathRate).map(|bound| bound.bps)
 }
 
+/// The receive window of all streams that limited some of `cells`, which differ in the axis only: the largest that was advertised there. `None` where it
+/// limited none: half of the buffer is all that is known then.
+pub(super) fn advertised(cells: &[&CellResult]) -> Option<Bytes> {
+    let limited = cells.iter().filter(|cell| cell.verdict.limited_by == Some(LimitedBy::Rwnd));
+    limited.filter_map(|cell| cell.tcp.rwnd_bytes_p50).max().map(Bytes::new)
+}
+
 /// The lowest bound of `cell` that speaks of the flow's own congestion control.
-pub(super) fn binding(spec: &CellSpec, cell: &CellResult) -> Option<Bound> {
+pub(super) fn binding(spec: &CellSpec, cell: &CellResult, advertised: Option<Bytes>) -> Option<Bound> {
     let rtt = round_trip(spec, cell)?;
     let own = spec.flows.iter().find_map(|flow| flow.congestion_control.as_deref());
     let control = own.unwrap_or(&spec.sender.congestion_control);
@@ -97,17 +107,18 @@ pub(super) fn binding(spec: &CellSpec, cell: &CellResult) -> Option<Bound> {
         Law::Mathis => control == "reno",
         Law::Pftk => false,
     };
-    let all = bounds(spec, rtt, segment_loss(spec)).into_iter().filter(|bound| applies(bound.law));
-    all.min_by(|a, b| a.bps.total_cmp(&b.bps))
+    let all = bounds(spec, rtt, segment_loss(spec), advertised).into_iter();
+    all.filter(|bound| applies(bound.law)).min_by(|a, b| a.bps.total_cmp(&b.bps))
 }
 
-/// The bounds at `x`, all else as in `spec`.
-fn at(quantity: Quantity, x: f64, cell: &CellResult, spec: &CellSpec) -> Vec<Bound> {
+/// The bounds at `x`, all else as in the template.
+fn at(quantity: Quantity, x: f64, template: &Template<'_>) -> Vec<Bound> {
+    let Template { cell, spec, advertised, .. } = *template;
     match quantity {
-        Quantity::Rtt => bounds(spec, Duration::from_nanos(x as u64), segment_loss(spec)),
+        Quantity::Rtt => bounds(spec, Duration::from_nanos(x as u64), segment_loss(spec), advertised),
         Quantity::Loss => {
             let p = segment_loss(spec).map(|_| Ratio::from_percent(x));
-            round_trip(spec, cell).map_or_else(Vec::new, |rtt| bounds(spec, rtt, p))
+            round_trip(spec, cell).map_or_else(Vec::new, |rtt| bounds(spec, rtt, p, advertised))
         }
     }
 }

@@ -1,19 +1,18 @@
 //! Goodput against the round trip and against loss, with what theory says.
 
+use super::facets::{Facet, facets};
 use super::laws::{self, Line, Quantity, Template};
-use super::{name_of, titled};
+use super::{SERIES, in_part, name_of, titled};
 use crate::quantity::Kind;
 use crate::sheet::anchor;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_core::cell::{CellSpec, LossSpec};
-use pipefill_core::units::Ratio;
+use pipefill_core::units::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// As many series as there are colours are shown until somebody asks for more; theory's lines are those of these.
-pub(crate) const SERIES: usize = 8;
 /// A chart is this much wider and taller than its points.
 const MARGIN: f64 = 1.6;
 /// A path's rate is shown where it is less than this factor above all points.
@@ -61,6 +60,11 @@ pub(crate) struct Point {
 }
 
 impl Point {
+    /// Whether its interval is seen.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.low.zip(self.high).is_some_and(|(low, high)| low < high)
+    }
+
     /// Measured over the lowest bound.
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.bound.filter(|&bps| bps > 0.0).map(|bps| self.y / bps)
@@ -120,61 +124,124 @@ pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellR
             let distinct: BTreeSet<u128> = cells.iter().filter_map(asked).collect();
             distinct.len() > 1
         })
-        .filter_map(|quantity| plot(experiment, quantity, variant, cells))
+        .flat_map(|quantity| plots(experiment, quantity, variant, cells))
         .collect()
+}
+
+/// What has to be known of all parts of a chart before one is drawn.
+struct Draft<'a> {
+    name: String,
+    /// The cells of each series, whether they have a place or not.
+    groups: IndexMap<String, Vec<&'a CellResult>>,
+    series: Vec<Series>,
+    left_out: Vec<String>,
+}
+
+/// The chart of `quantity`, in parts where it would have too many series; all have the same axes.
+fn plots(
+    experiment: &Experiment,
+    quantity: Quantity,
+    variant: Option<&str>,
+    cells: &[&CellResult],
+) -> Vec<Plot> {
+    let keys: Vec<&str> = cells
+        .iter()
+        .flat_map(|cell| cell.axes.keys())
+        .map(String::as_str)
+        .filter(|path| path.rsplit('.').next().is_some_and(|last| quantity.keys().contains(&last)))
+        .collect::<IndexSet<_>>()
+        .into_iter()
+        .collect();
+    let facets = facets(cells, &keys);
+    let without: Vec<&str> = keys.iter().copied().chain(facets.axes.iter().copied()).collect();
+    let mut drafts: Vec<Draft<'_>> =
+        facets.shown.iter().filter_map(|facet| draft(experiment, quantity, facet, &without)).collect();
+    if let Some(last) = drafts.last_mut() {
+        last.left_out.extend(facets.left_out());
+    }
+    let Some(ranges) = Ranges::of(experiment, &drafts) else { return Vec::new() };
+    drafts.into_iter().map(|draft| plot(experiment, quantity, variant, draft, &ranges)).collect()
+}
+
+/// `None` with fewer than two points in every series.
+fn draft<'a>(
+    experiment: &Experiment,
+    quantity: Quantity,
+    facet: &Facet<'a>,
+    without: &[&str],
+) -> Option<Draft<'a>> {
+    let spec = |cell: &CellResult| &experiment.plan.cell(cell.index).spec;
+    let mut groups: IndexMap<String, Vec<&CellResult>> = IndexMap::new();
+    for &cell in &facet.cells {
+        groups.entry(name_of(cell, without)).or_default().push(cell);
+    }
+    let series = |(tone, (name, cells)): (usize, (&String, &Vec<&CellResult>))| {
+        let advertised = laws::advertised(cells);
+        Series {
+            name: name.clone(),
+            tone,
+            points: measured(cells)
+                .filter_map(|cell| point(spec(cell), quantity, cell, advertised))
+                .collect(),
+            published: measured(cells).filter_map(|cell| published(spec(cell), quantity, cell)).collect(),
+        }
+    };
+    let all = groups.iter().enumerate().map(series);
+    let series: Vec<Series> = all.filter(|series| !series.points.is_empty()).collect();
+    let left_out = left_out(experiment, quantity, &facet.cells);
+    series.iter().any(|series| series.points.len() > 1).then(|| Draft {
+        name: facet.name.clone(),
+        groups,
+        series,
+        left_out,
+    })
+}
+
+/// The axes of all parts.
+struct Ranges {
+    x: [f64; 2],
+    y: [f64; 2],
+    ratio: Option<[f64; 2]>,
+}
+
+impl Ranges {
+    /// `None` without a point.
+    fn of(experiment: &Experiment, drafts: &[Draft<'_>]) -> Option<Self> {
+        let series = || drafts.iter().flat_map(|draft| &draft.series);
+        let all = || series().flat_map(|series| &series.points);
+        let others = || series().flat_map(|series| &series.published);
+        let y = range(all().map(|point| point.y).chain(others().map(|point| point[1])))?;
+        let groups = drafts.iter().flat_map(|draft| draft.groups.values());
+        let rates = groups.filter_map(|cells| laws::path_rate(&experiment.plan.cell(cells[0].index).spec));
+        let most = rates.filter(|&bps| bps < y[1] * FAR).map(|bps| bps * MARGIN).fold(y[1], f64::max);
+        Some(Self { x: range(all().map(|point| point.x))?, y: [y[0], most], ratio: ratio_range(all()) })
+    }
 }
 
 fn plot(
     experiment: &Experiment,
     quantity: Quantity,
     variant: Option<&str>,
-    cells: &[&CellResult],
-) -> Option<Plot> {
+    draft: Draft<'_>,
+    ranges: &Ranges,
+) -> Plot {
+    let Draft { name, groups, series, mut left_out } = draft;
     let spec = |cell: &CellResult| &experiment.plan.cell(cell.index).spec;
-    let keys: Vec<&str> = cells
-        .iter()
-        .flat_map(|cell| cell.axes.keys())
-        .map(String::as_str)
-        .filter(|path| path.rsplit('.').next().is_some_and(|last| quantity.keys().contains(&last)))
-        .collect();
-    let mut groups: IndexMap<String, Vec<&CellResult>> = IndexMap::new();
-    for cell in cells {
-        groups.entry(name_of(cell, &keys)).or_default().push(cell);
-    }
-    let mut left_out = left_out(experiment, quantity, cells);
-    let series: Vec<Series> = groups
-        .iter()
-        .enumerate()
-        .map(|(tone, (name, cells))| Series {
-            name: name.clone(),
-            tone,
-            points: measured(cells).filter_map(|cell| point(spec(cell), quantity, cell)).collect(),
-            published: measured(cells).filter_map(|cell| published(spec(cell), quantity, cell)).collect(),
-        })
-        .filter(|series| !series.points.is_empty())
-        .collect();
-    if series.iter().all(|series| series.points.len() < 2) {
-        return None;
-    }
-    let all = || series.iter().flat_map(|series| &series.points);
-    let others = || series.iter().flat_map(|series| &series.published);
-    let x_range = range(all().map(|point| point.x))?;
-    let y_range = range(all().map(|point| point.y).chain(others().map(|point| point[1])))?;
-    let rates = groups.values().filter_map(|cells| laws::path_rate(spec(cells[0])));
-    let y_range = [
-        y_range[0],
-        rates.filter(|&bps| bps < y_range[1] * FAR).map(|bps| bps * MARGIN).fold(y_range[1], f64::max),
-    ];
     let kept = series.iter().enumerate().filter(|(_, series)| series.tone < SERIES);
     let templates: Vec<Template<'_>> = kept
-        .map(|(number, series)| Template {
-            number,
-            cell: measured(&groups[&series.name]).next().unwrap_or(groups[&series.name][0]),
-            spec: spec(groups[&series.name][0]),
+        .map(|(number, series)| {
+            let cells = &groups[&series.name];
+            Template {
+                number,
+                cell: measured(cells).next().unwrap_or(cells[0]),
+                spec: spec(cells[0]),
+                advertised: laws::advertised(cells),
+            }
         })
         .collect();
-    let lines = laws::lines(quantity, &templates, x_range);
-    let is_near = |line: &Line| line.points.iter().any(|point| (y_range[0]..=y_range[1]).contains(&point[1]));
+    let lines = laws::lines(quantity, &templates, ranges.x);
+    let is_near =
+        |line: &Line| line.points.iter().any(|point| (ranges.y[0]..=ranges.y[1]).contains(&point[1]));
     let (lines, far): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(is_near);
     let far: BTreeSet<String> = far.iter().map(|line| described(line, &series)).collect();
     if !far.is_empty() {
@@ -190,16 +257,18 @@ fn plot(
         Quantity::Rtt => "goodput against the round trip",
         Quantity::Loss => "goodput against loss",
     };
-    Some(Plot {
-        title: titled(variant, title),
+    Plot {
+        title: in_part(titled(variant, title), &name),
         x: quantity,
-        x_range,
-        y_range,
-        ratio_range: ratio_range(&series),
+        x_range: ranges.x,
+        y_range: ranges.y,
+        ratio_range: ranges
+            .ratio
+            .filter(|_| series.iter().flat_map(|series| &series.points).any(|point| point.ratio().is_some())),
         series,
         lines,
         left_out,
-    })
+    }
 }
 
 /// The cells that have a place on an axis of goodput.
@@ -215,9 +284,10 @@ fn described(line: &Line, series: &[Series]) -> String {
     }
 }
 
-fn point(spec: &CellSpec, quantity: Quantity, cell: &CellResult) -> Option<Point> {
+/// `advertised`: the window of its series.
+fn point(spec: &CellSpec, quantity: Quantity, cell: &CellResult, advertised: Option<Bytes>) -> Option<Point> {
     let y = cell.goodput_bps? as f64;
-    let allowed = laws::binding(spec, cell);
+    let allowed = laws::binding(spec, cell, laws::advertised(&[cell]).or(advertised));
     Some(Point {
         cell: anchor(cell),
         label: cell.coordinates(),
@@ -270,9 +340,8 @@ fn left_out(experiment: &Experiment, quantity: Quantity, cells: &[&CellResult]) 
 }
 
 /// With 1 in it.
-fn ratio_range(series: &[Series]) -> Option<[f64; 2]> {
-    let ratios = series.iter().flat_map(|series| &series.points).filter_map(Point::ratio);
-    let known: Vec<f64> = ratios.collect();
+fn ratio_range<'a>(points: impl Iterator<Item = &'a Point>) -> Option<[f64; 2]> {
+    let known: Vec<f64> = points.filter_map(Point::ratio).collect();
     (!known.is_empty()).then(|| range(known.into_iter().chain([1.0])))?
 }
 

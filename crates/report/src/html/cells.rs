@@ -3,7 +3,7 @@
 //! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
-use super::{Page, capture, fix, tables};
+use super::{Page, capture, fix, later, tables};
 use crate::explain;
 use crate::quantity::{self, Kind};
 use crate::sheet::{anchor, pings_told, problems};
@@ -16,13 +16,20 @@ use pipefill_core::limit::LimitedBy;
 /// With more cells than this each is closed until somebody asks.
 const OPEN: usize = 12;
 
+/// Cells of a large page that are read together.
+const PART: usize = 50;
+
 /// The section.
 pub(super) fn section(page: &Page<'_>) -> Markup {
-    let is_open = page.experiment.cells.len() <= OPEN;
+    let cells = &page.experiment.cells;
+    let is_open = cells.len() <= OPEN;
+    let is_large = cells.len() > super::LARGE;
     html! {
         section id="verdicts" aria-labelledby="verdicts-title" {
             h2 id="verdicts-title" { "Verdicts and advice" }
-            @for cell in &page.experiment.cells { (cell_details(page, cell, is_open)) }
+            @for cells in cells.chunks(PART) {
+                (later(is_large, "verdicts", &html! { @for cell in cells { (cell_details(page, cell, is_open)) } }))
+            }
         }
     }
 }

@@ -12,8 +12,22 @@ const PICTURES: usize = 12;
 /// Rows of a table of residuals; more nobody reads, and each is in the script's data.
 const RESIDUALS: usize = 60;
 
-/// The charts with their still pictures and what can be read of them.
+/// The charts with their still pictures and what can be read of them; of many cells the maps come first, which have every cell.
 pub(super) fn section(charts: &Charts) -> Markup {
+    let lines = html! {
+        @for (number, plot) in charts.plots.iter().enumerate() {
+            (figure("plot", number, &plot.title, &svg::plot(plot).inline(), &residuals(plot)))
+        }
+        @for (number, along) in charts.along.iter().enumerate() {
+            @let below = html! { @if let Some(note) = &along.left_out { p class="hint" { (note) } } };
+            (figure("along", number, &along.title, &svg::along(along).inline(), &below))
+        }
+    };
+    let heats = html! {
+        @for (number, heat) in charts.heats.iter().enumerate() {
+            (figure("heat", number, &heat.title, &maps(heat), &html! {}))
+        }
+    };
     html! {
         section id="charts" aria-labelledby="charts-title" {
             h2 id="charts-title" { "Charts" }
@@ -21,15 +35,7 @@ pub(super) fn section(charts: &Charts) -> Markup {
                 p { "No axis of this experiment has two values that were measured, and no cell was run twice: the tables say it all." }
             }
             div class="figures" {
-                @for (number, plot) in charts.plots.iter().enumerate() {
-                    (figure("plot", number, &plot.title, &svg::plot(plot).inline(), &residuals(plot)))
-                }
-                @for (number, along) in charts.along.iter().enumerate() {
-                    (figure("along", number, &along.title, &svg::along(along).inline(), &html! {}))
-                }
-                @for (number, heat) in charts.heats.iter().enumerate() {
-                    (figure("heat", number, &heat.title, &maps(heat), &html! {}))
-                }
+                @if charts.are_many { (heats) (lines) } @else { (lines) (heats) }
                 @for (number, repeats) in charts.repeats.iter().enumerate() {
                     (figure("repeats", number, &repeats.title, &svg::repeats(repeats).inline(), &html! {}))
                 }

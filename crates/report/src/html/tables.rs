@@ -1,6 +1,6 @@
 //! The matrix as tables, with the figures that were published beside ours, and what was concluded.
 
-use super::terms;
+use super::{later, terms};
 use crate::conclusions;
 use crate::quantity::{self, MISSING, share};
 use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
@@ -62,7 +62,8 @@ fn table(sheet: &Sheet, number: usize) -> Markup {
         sheet.notes.iter().filter(|note| note.starts_with('!') || note.starts_with("FAILED")).collect();
     html! {
         @for (part, rows_of_part) in parts {
-            (part_of(sheet, &format!("sheet-{number}-{part}"), number, rows_of_part, &caption(sheet, part, rows.len())))
+            @let id = format!("sheet-{number}-{part}");
+            (later(part > 0, "rows", &part_of(sheet, &id, number, rows_of_part, &caption(sheet, part, rows.len()))))
         }
         @if !own.is_empty() { ul class="problems" { @for note in own { li { bdi { (note) } } } } }
     }
@@ -70,17 +71,21 @@ fn table(sheet: &Sheet, number: usize) -> Markup {
 
 /// What the table is about; of a table in parts also which rows.
 fn caption(sheet: &Sheet, part: usize, rows: usize) -> String {
-    let title = sheet.title.as_deref().unwrap_or("all cells");
+    let title = title(sheet);
     if rows <= ROWS {
         return title.to_owned();
     }
     format!("{title}, {} to {} of {rows}", part * ROWS + 1, rows.min((part + 1) * ROWS))
 }
 
+fn title(sheet: &Sheet) -> &str {
+    sheet.title.as_deref().unwrap_or("all cells")
+}
+
 fn part_of(sheet: &Sheet, id: &str, number: usize, rows: &[(&String, &Vec<Entry>)], caption: &str) -> Markup {
     html! {
         div class="scroll sheet" tabindex="0" role="region" aria-labelledby=(id) {
-            table class=[(number == 0).then_some("main")] data-sheet=(number) {
+            table class=[(number == 0).then_some("main")] data-sheet=(number) data-title=(title(sheet)) {
                 caption id=(id) { bdi { (caption) } }
                 thead { tr { @for name in &sheet.headings { (heading(name)) } } }
                 tbody {
@@ -88,8 +93,12 @@ fn part_of(sheet: &Sheet, id: &str, number: usize, rows: &[(&String, &Vec<Entry>
                         tr data-cell=(cell) {
                             @for (place, (entry, heading)) in row.iter().zip(&sheet.headings).enumerate() {
                                 @if place == 0 && !heading.numeric {
-                                    th scope="row" { (content(entry, heading, cell)) }
-                                } @else { td class=[class(entry, heading)] data-value=[entry.value] { (content(entry, heading, cell)) } }
+                                    th scope="row" data-order=[entry.value] { (content(entry, heading, cell)) }
+                                } @else if heading.numeric {
+                                    td class=[class(entry, heading)] data-value=[entry.value] { (content(entry, heading, cell)) }
+                                } @else {
+                                    td class=[class(entry, heading)] data-order=[entry.value] { (content(entry, heading, cell)) }
+                                }
                             }
                         }
                     }
@@ -125,7 +134,7 @@ fn class(entry: &Entry, heading: &Heading) -> Option<String> {
 fn content(entry: &Entry, heading: &Heading, cell: &str) -> Markup {
     html! {
         @if heading.name == "limit" && entry.text != MISSING {
-            span class={ "swatch limit-" (entry.text) } {} " " a href={ "#" (cell) } { (entry.text) }
+            span class={ "swatch limit-" (entry.text) } {} "\u{a0}" a href={ "#" (cell) } { (entry.text) }
         } @else if heading.name == "flow" {
             span class="unbroken" { (entry.text) }
         } @else { (entry.text) }

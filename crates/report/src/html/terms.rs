@@ -116,7 +116,7 @@ const TERMS: [(&str, &str, &str); 50] = [
     (
         "window-law",
         "window law",
-        "At most one window a round trip: window / RTT. For the receive window half of its buffer, for the send buffer what it holds of payload in large packets.",
+        "At most one window a round trip: window / RTT. The receive window is the one that was advertised where it limited a cell of the line, else half of its buffer; of the send buffer it is what it holds of payload in large packets.",
     ),
     (
         "mathis",

@@ -72,7 +72,7 @@ fn steps(along: &Along, series: &Steps, y: &Scale, aside: f64) -> Markup {
         path class={ "line " (class) } d=(through(series.points.iter().map(place))) {}
         @for step in &series.points {
             @let (x, middle) = place(step);
-            @if let (Some(low), Some(high)) = (step.low, step.high) {
+            @if let (Some(low), Some(high), true) = (step.low, step.high, step.is_wide()) {
                 path class={ "line " (class) } d={ "M" (n(x)) " " (n(y.at(low))) "V" (n(y.at(high))) } {}
                 path class={ "line " (class) } d={ "M" (n(x - 3.0)) " " (n(y.at(low))) "h6" } {}
             }
@@ -95,8 +95,8 @@ fn entries(along: &Along, shown: &[&Steps]) -> Vec<Entry> {
     };
     let line = |class: &str, text: String| Entry { key: Key::Line(class.to_owned(), None), text };
     let mut entries: Vec<Entry> = shown.iter().map(entry).collect();
-    if along.series.iter().flat_map(|series| &series.points).any(|step| step.high.is_some()) {
-        entries.push(line("whisker", along.upward.ends().to_owned()));
+    if shown.iter().flat_map(|series| &series.points).any(Step::is_wide) {
+        entries.push(Entry { key: Key::Interval { has_ends: true }, text: along.upward.ends().to_owned() });
     }
     if along.path_bps.is_some() {
         entries.push(line("line rate", "path rate".to_owned()));

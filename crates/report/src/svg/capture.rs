@@ -122,7 +122,7 @@ pub(crate) fn capture(graph: &Graph) -> Picture {
         shown_ns,
         low,
     };
-    let [x_name, y_name] = names(name, from_ns, low);
+    let [x_name, y_name] = names((kind, name), from_ns, low);
     let (below, legend_height) = legend(&entries(&layers, high), LEFT, frame.bottom + 40.0);
     let notes: Vec<String> =
         graph.notes.iter().flat_map(|note| textwrap::wrap(note, NOTE.0)).map(Cow::into_owned).collect();
@@ -164,7 +164,7 @@ fn holds(shows: Shows) -> bool {
 
 const fn axis(subject: Subject) -> (Kind, &'static str) {
     match subject {
-        Subject::TimeSequence => (Kind::Bytes, "sequence number"),
+        Subject::TimeSequence => (Kind::Bytes, "relative sequence number"),
         Subject::Windows => (Kind::Bytes, "window"),
         Subject::Rtt => (Kind::Time, "RTT"),
         Subject::Throughput => (Kind::Rate, "rate"),
@@ -172,7 +172,7 @@ const fn axis(subject: Subject) -> (Kind, &'static str) {
 }
 
 /// The names of both axes. Those of a part count from where it begins: far into a transfer all values look the same.
-fn names(upward: &str, from_ns: u64, low: u64) -> [String; 2] {
+fn names((kind, upward): (Kind, &str), from_ns: u64, low: u64) -> [String; 2] {
     let x = match from_ns {
         0 => "time since the first packet".to_owned(),
         _ => format!(
@@ -181,7 +181,8 @@ fn names(upward: &str, from_ns: u64, low: u64) -> [String; 2] {
             from_ns / 1000 % 1_000_000
         ),
     };
-    let y = if low == 0 { upward.to_owned() } else { format!("{upward}, from {low} on") };
+    let from = if kind == Kind::Bytes { format!("{low} B") } else { kind.alone(low as f64) };
+    let y = if low == 0 { upward.to_owned() } else { format!("{upward}, from {from} on") };
     [x, y]
 }
 
@@ -203,12 +204,14 @@ fn entries(layers: &[Shown<'_>], most: u64) -> Vec<Entry> {
     let entry = |layer: &Shown<'_>| {
         let (class, form, name) = look(layer.shows);
         let key = match form {
-            Form::Marked(shape) => Key::Line(format!("line {class}"), Some(shape)),
+            Form::Bars => Key::Path(format!("line {class}"), bars_of_key),
+            Form::Marked(shape) => Key::Bar(format!("line {class}"), shape),
+            Form::Area => Key::Area(class.to_owned()),
             Form::Rings => Key::Ring,
             Form::Crosses => Key::Path(class.to_owned(), cross),
             Form::Ticks => Key::Path(format!("line {class}"), tick),
-            Form::Dots => Key::Field(format!("solid {class}")),
-            _ => Key::Line(format!("line {class}"), None),
+            Form::Dots => Key::Path(format!("solid {class}"), dots_of_key),
+            Form::Stairs | Form::Words(_) => Key::Line(format!("line {class}"), None),
         };
         let is_cut = is_limit(layer.shows) && layer.marks.iter().any(|mark| mark.high > most);
         Entry { key, text: format!("{name}{}", if is_cut { ", cut off" } else { "" }) }
@@ -324,6 +327,17 @@ fn ring(x: f64, y: f64) -> String {
 
 fn dot(x: f64, y: f64) -> String {
     circle(x, y, 0.8)
+}
+
+/// Bars as a transfer draws them, for the legend.
+fn bars_of_key(x: f64, y: f64) -> String {
+    let bar = |right: f64, down: f64| format!("M{} {}v-5", n(x + right), n(y + down));
+    [bar(-8.0, 5.0), bar(0.0, 2.5), bar(8.0, 0.0)].concat()
+}
+
+/// The same of dots.
+fn dots_of_key(x: f64, y: f64) -> String {
+    [(-8.0, 2.0), (0.0, -2.0), (8.0, 1.0)].map(|(right, down)| circle(x + right, y + down, 1.3)).concat()
 }
 
 fn cross(x: f64, y: f64) -> String {

@@ -20,10 +20,16 @@ pub(super) struct Entry {
 pub(super) enum Key {
     /// A line, and the shape of its points where it has some.
     Line(String, Option<usize>),
+    /// A bar with the shape at its middle.
+    Bar(String, usize),
     /// A field.
     Field(String),
+    /// A line with what is below it.
+    Area(String),
     /// A ring.
     Ring,
+    /// What lies between two values: a line with a stroke across its ends, or without.
+    Interval { has_ends: bool },
     /// A path, and what draws it around a place.
     Path(String, fn(f64, f64) -> String),
 }
@@ -46,8 +52,20 @@ pub(super) fn legend(entries: &[Entry], left: f64, top: f64) -> (Markup, f64) {
                     path class=(class) d={ "M" (n(*x)) " " (n(y)) "h22" } {}
                     @if let Some(shape) = shape { (marker(*shape, class, x + 11.0, y)) }
                 }
+                Key::Bar(class, shape) => {
+                    path class=(class) d={ "M" (n(x + 11.0)) " " (n(y - 6.0)) "v12" } {}
+                    (marker(*shape, class, x + 11.0, y))
+                }
+                Key::Area(class) => {
+                    path class={ "area " (class) } d={ "M" (n(*x)) " " (n(y - 4.0)) "h22v9h-22Z" } {}
+                    path class={ "line " (class) } d={ "M" (n(*x)) " " (n(y - 4.0)) "h22" } {}
+                }
                 Key::Field(class) => { rect class=(class) x=(n(*x)) y=(n(y - 5.5)) width="14" height="11" {} }
                 Key::Path(class, shape) => { path class=(class) d=(shape(x + 11.0, y)) {} }
+                Key::Interval { has_ends } => {
+                    @let ends = if *has_ends { format!("M{} {}h6m-6 12h6", n(x + 8.0), n(y - 6.0)) } else { String::new() };
+                    path class="whisker" d={ "M" (n(x + 11.0)) " " (n(y - 6.0)) "v12" (ends) } {}
+                }
                 Key::Ring => { circle class="ring" cx=(n(x + 11.0)) cy=(n(y)) r="5.5" {} }
             }
             text class="tick" x=(n(x + 29.0)) y=(n(y + 4.0)) { (entry.text) }

@@ -4,7 +4,7 @@
 use super::legend::{Entry, Key, legend, marker};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, through, x_axis, y_axis};
-use crate::charts::{Line, Plot, SERIES, Series};
+use crate::charts::{INTERVAL, Line, Plot, Point, SERIES, Series};
 use crate::quantity::Kind;
 use maud::{Markup, html};
 
@@ -44,7 +44,7 @@ fn upper(plot: &Plot, shown: &[&Series], x: &Scale) -> Markup {
             @let (number, class) = (series.tone, format!("c{}", series.tone));
             path class={ "line " (class) } d=(through(series.points.iter().map(|point| (x.at(point.x), y.at(point.y))))) {}
             @for point in &series.points {
-                @if let (Some(low), Some(high)) = (point.low, point.high) {
+                @if let (Some(low), Some(high), true) = (point.low, point.high, point.is_wide()) {
                     path class={ "line " (class) } d={ "M" (n(x.at(point.x))) " " (inside(low)) "V" (inside(high)) } {}
                 }
                 g {
@@ -95,6 +95,9 @@ fn entries(plot: &Plot, shown: &[&Series]) -> Vec<Entry> {
         entry(Key::Line(format!("line c{}", series.tone), Some(series.tone)), name(&series.name))
     });
     let mut entries: Vec<Entry> = measured.collect();
+    if shown.iter().flat_map(|series| &series.points).any(Point::is_wide) {
+        entries.push(entry(Key::Interval { has_ends: false }, INTERVAL.to_owned()));
+    }
     if shown.iter().any(|series| !series.published.is_empty()) {
         entries.push(entry(Key::Ring, "published".to_owned()));
     }

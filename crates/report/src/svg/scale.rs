@@ -2,6 +2,9 @@
 
 use crate::quantity::Kind;
 
+/// Ticks of a logarithmic axis at least; the script has the same.
+const FEWEST: usize = 3;
+
 /// Maps a range of values to a range of places.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
@@ -38,34 +41,34 @@ impl Scale {
     /// At most about `most` ticks, labelled as `kind` writes them.
     pub(super) fn ticks(&self, kind: Kind, most: usize) -> Vec<Tick> {
         let values = self.places_of_ticks(kind, most);
-        values.into_iter().map(|value| Tick { value, text: label(kind, value) }).collect()
+        values.into_iter().map(|value| Tick { value, text: kind.on_axis(value) }).collect()
     }
 
-    /// A logarithmic axis that has too few round powers has equal steps.
+    /// Of a logarithmic axis powers of ten, with parts of these where that is not too many; where it is too few, equal steps.
     fn places_of_ticks(&self, kind: Kind, most: usize) -> Vec<f64> {
         if !self.is_logarithmic {
             return steps(self.values, kind, most);
         }
-        let decades = self.decades(most);
-        if decades.len() < 2 { steps(self.values.map(f64::exp), kind, most) } else { decades }
-    }
-
-    /// Powers of ten; where the range has few of them, 2 and 5 times these too.
-    fn decades(&self, most: usize) -> Vec<f64> {
-        let [low, high] = self.values.map(|value| value / std::f64::consts::LN_10);
-        let (first, last) = (low.floor() as i32, high.ceil() as i32);
-        let inside = |value: &f64| (low - 1e-9..=high + 1e-9).contains(&value.log10());
-        for factors in [&[1.0, 2.0, 5.0][..], &[1.0]] {
-            let all = (first..=last)
-                .flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)));
-            let all: Vec<f64> = all.filter(inside).collect();
-            if all.len() <= most {
-                return all;
+        for factors in [&[1.0, 2.0, 5.0][..], &[1.0, 3.0], &[1.0]] {
+            let values = self.decades(factors);
+            if (FEWEST..=most).contains(&values.len()) {
+                return values;
             }
         }
-        let all: Vec<f64> = (first..=last).map(|power| 10_f64.powi(power)).filter(inside).collect();
-        let every = all.len().div_ceil(most.max(1));
-        all.into_iter().step_by(every).collect()
+        let powers = self.decades(&[1.0]);
+        if powers.len() <= most {
+            return steps(self.values.map(f64::exp), kind, most);
+        }
+        let every = powers.len().div_ceil(most.max(1));
+        powers.into_iter().step_by(every).collect()
+    }
+
+    /// Powers of ten within the range, times each of `factors`.
+    fn decades(&self, factors: &[f64]) -> Vec<f64> {
+        let [low, high] = self.values.map(|value| value / std::f64::consts::LN_10);
+        let powers = (low.floor() as i32..=high.ceil() as i32).map(|power| 10_f64.powi(power));
+        let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * power));
+        all.filter(|value| (low - 1e-9..=high + 1e-9).contains(&value.log10())).collect()
     }
 }
 
@@ -85,19 +88,6 @@ fn round_above(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0].into_iter().map(|factor| factor * power).find(|&step| step >= rough);
     step.unwrap_or(10.0 * power)
-}
-
-/// `10 ms`: as the kind writes a value alone, without digits that say nothing.
-pub(super) fn label(kind: Kind, value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let text = kind.alone(value);
-    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-    let number =
-        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    let gap = if unit.is_empty() { "" } else { " " };
-    format!("{number}{gap}{unit}")
 }
 
 #[cfg(test)]

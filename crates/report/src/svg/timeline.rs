@@ -24,7 +24,7 @@ const BAND: (f64, f64) = (14.0, 20.0);
 /// Where time begins and ends.
 const SIDES: (f64, f64) = (78.0, WIDTH - 14.0);
 /// A part of a band needs so much for its word: for each letter, and at its sides.
-const WORD: (f64, f64) = (6.6, 8.0);
+const WORD: (f64, f64) = (7.2, 8.0);
 
 /// Goodput that is more than this many times the path's rate is explained: an interval's edge may cut a packet off.
 const ABOVE: f64 = 1.05;

@@ -119,7 +119,7 @@ fn a_part_has_what_holds_at_its_begin_and_nothing_from_elsewhere() {
     let has = |name: &str| texts.iter().any(|text| text == name);
     assert!(has("ACK") && has("data") && !has("RTO retransmit"), "{texts:?}");
     assert!(has("time from 0.400000 s after the first packet") && has("40 ms"), "{texts:?}");
-    assert!(has("sequence number, from 1000 on") && has("400 B"), "{texts:?}");
+    assert!(has("relative sequence number, from 1000 B on") && has("400 B"), "{texts:?}");
 }
 
 #[test]
