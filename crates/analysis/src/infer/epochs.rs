@@ -396,6 +396,25 @@ mod tests {
         of_sender(t_us, info)
     }
 
+    /// A window that a burst fills, and that opens again at once, held nothing back.
+    #[test]
+    fn a_window_is_that_at_rest_where_packets_rest_most_of_the_time() {
+        let used = |resting: usize| {
+            let mut open = Open::default();
+            for at in 0..10 {
+                let is_resting = at < resting;
+                let rwnd = Some(if is_resting { (0.5, 80_000) } else { (1.0, 60_000) });
+                open.add(&SenderSample { is_resting, rwnd, ..SenderSample::default() }, false);
+            }
+            let sender = open.ended(&SenderSample { t_us: 100, ..SenderSample::default() }, None).sender;
+            sender.rwnd_used.zip(sender.rwnd)
+        };
+        assert_eq!(
+            [used(0), used(5), used(6)],
+            [Some((1.0, 60_000)), Some((1.0, 60_000)), Some((0.5, 80_000))]
+        );
+    }
+
     #[test]
     fn an_epoch_has_four_samples_and_a_round_trip_and_the_receivers_rows_before_its_end() {
         let mut cutter = Cutter::new(TimeInterval { from_us: 10, to_us: 100 }, 4, &STANDARD);

@@ -216,6 +216,23 @@ mod tests {
         assert_eq!(waits(&lossy), [1.0, 1.0, 0.0], "what a loss has left");
     }
 
+    /// Flights of 20 ms each.
+    #[test]
+    fn no_buffer_is_full_while_flights_double() {
+        let doubling = |flights: &[u64]| {
+            let samples = samples(|at, sample| {
+                let flight = flights[(at as usize / 2).min(flights.len() - 1)];
+                (sample.in_flight_bytes, sample.in_flight_peak_bytes) = (flight, flight as u32);
+            });
+            let packets = StreamPackets::of(&samples, &STANDARD);
+            packets.sent().map(|(sent, _)| sent.is_doubling).take(2 * flights.len()).collect::<Vec<_>>()
+        };
+        let grows = doubling(&[10_000, 20_000, 40_000, 80_000, 80_000, 80_000, 80_000]);
+        assert!(grows[..8].iter().all(|&is| is), "{grows:?}");
+        assert!(grows[11..].iter().all(|&is| !is), "{grows:?}");
+        assert!(doubling(&[80_000; 7]).iter().all(|&is| !is));
+    }
+
     #[test]
     fn what_is_in_flight_falls_where_a_buffer_is_emptied_and_not_where_a_segment_is_lost() {
         let flights = |flights: [u64; 5], lost_segments: u32, is_sent_at_once: bool| {

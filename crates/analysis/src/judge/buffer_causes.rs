@@ -211,8 +211,26 @@ fn round_trip_us(evidence: &Evidence) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
-    use pipefill_core::evidence::PathEvidence;
+    use pipefill_core::evidence::{ArrivalsOfAll, ArrivingPackets, Growth, PathEvidence, Settled};
     use pipefill_core::record::BufferLimits;
+
+    /// After losses at the beginning.
+    #[test]
+    fn a_window_that_grows_for_most_of_the_time_without_a_loss_is_growth() {
+        let cause = |share, is_disordered, whole| {
+            let settled =
+                Settled { share, is_disordered, growth: Growth { each: 1.3, whole }, ..Settled::default() };
+            let whole = ArrivalsOfAll { disordered_share: 0.1, settled, ..ArrivalsOfAll::default() };
+            let packets =
+                ArrivingPackets { cwnd_cause: Some(Cause::RandomLoss), ..ArrivingPackets::default() };
+            let arrivals = Arrivals { whole, packets: Some(packets), ..Arrivals::default() };
+            arrivals_cause(&arrivals, &STANDARD)
+        };
+        assert_eq!(cause(0.6, false, 2.0), Some(Cause::Growth));
+        for lossy in [cause(0.4, false, 2.0), cause(0.6, true, 2.0), cause(0.6, false, 1.0)] {
+            assert_eq!(lossy, Some(Cause::RandomLoss));
+        }
+    }
 
     const LIMITS: BufferLimits = BufferLimits {
         tcp_rmem: [4_096, 131_072, 6_291_456],

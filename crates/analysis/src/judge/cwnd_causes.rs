@@ -286,6 +286,18 @@ mod tests {
     }
 
     #[test]
+    fn what_few_losses_of_any_kind_have_left_grows_once_they_are_repaired() {
+        let see = |observed, repair_share| {
+            let mut refiner = refiner_of(Losses { observed, ..Losses::default() });
+            let mut lossy = epoch(0, 9);
+            lossy.sender.as_mut().expect("a sender").repair_share = repair_share;
+            refiner.see(&lossy, LimitedBy::Cwnd, after(None))
+        };
+        let unknown = Some(WayFacts { rate_bps: None, loss: None, ..WayFacts::default() });
+        assert_eq!([see(unknown, 0.0), see(unknown, 1.0), see(None, 0.0)], [Some(Cause::Growth), None, None]);
+    }
+
+    #[test]
     fn losses_of_the_same_cause_recur() {
         let mut refiner = refiner(dropped(6, 45));
         let mut recurred = |from_us, retransmits, overflow_us| {

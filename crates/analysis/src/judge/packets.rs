@@ -116,6 +116,12 @@ mod tests {
         let filled_again = |span: &mut PacketSpan| span.fill = Some(0.8);
         assert_eq!(of(filled_again), Release::SendBuffer);
         assert_eq!(of(|span| span.since_change = 1), Release::SendBuffer, "a window grows");
+        let doubling = SentPackets {
+            span: PacketSpan { since_change: 1, ..waiting() },
+            is_doubling: true,
+            ..SentPackets::default()
+        };
+        assert_eq!(release(&doubling, &STANDARD, &mut Trace::default()), Release::CongestionWindow);
         let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.05, 0);
         assert_eq!(of(emptied), Release::SendBuffer, "whatever was lost");
         let later = |span: &mut PacketSpan| {

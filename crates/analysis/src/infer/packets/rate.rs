@@ -245,6 +245,9 @@ mod tests {
             [22.0 * 25.0 / 599.0, 5.0 * 90.0 / 599.0],
             "from the second burst on to the last one"
         );
+        let mut asked = arriving(|at| if at.is_multiple_of(90) { 40_000 } else { 0 });
+        asked.iter_mut().for_each(|sample| sample.peer_segments = Some((sample.t_us / 900_000) as u32));
+        assert_eq!(paused_share(&asked, &STANDARD), 0.0, "this side asks in each");
     }
 
     #[test]

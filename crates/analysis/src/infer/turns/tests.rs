@@ -170,6 +170,28 @@ fn a_late_ack_is_seen_where_the_answer_follows_in_the_same_sample() {
     }
 }
 
+/// A segment each 400 ms, of which what is sent again 200 ms later waited for the retransmission timer.
+#[test]
+fn what_a_timer_sends_again_waited_for_no_late_ack() {
+    let delayed = |is_sent_again: bool| {
+        let mut socket = Socket { rtt_us: 20_000, ..Socket::default() };
+        for at in (0..50).map(|segment| segment * 400_000) {
+            socket.sent_us.extend([at, at + 200_000]);
+            socket.busy_us.push((at, at + 220_000));
+        }
+        let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD);
+        for t_us in (0..19_600_000).step_by(10_000) {
+            let mut row = socket.at(t_us);
+            row.info.retransmits = if is_sent_again { ((t_us + 200_000) / 400_000) as u32 } else { 0 };
+            turns.see(&row);
+        }
+        turns.finish();
+        turns.sums().delayed_ack_us
+    };
+    assert!(delayed(false) > 5_000_000, "{}", delayed(false));
+    assert_eq!(delayed(true), 0);
+}
+
 #[test]
 fn a_socket_without_the_ages_of_its_payload_shows_no_turns() {
     let [socket, _] = requests(30_000, 20_000, 0);

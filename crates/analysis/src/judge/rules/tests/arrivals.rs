@@ -195,22 +195,32 @@ fn a_rate_that_losses_do_not_change_with_a_queue_now_and_then_is_a_full_paths() 
     for (change, why) in others {
         assert_eq!(rule_of_packets(change), "unknown.arrivals", "{why}");
     }
+    let settled = |share, spread, is_disordered| {
+        rule_of_packets(|arrivals, _| {
+            arrivals.whole.spread = 1.0;
+            arrivals.whole.settled =
+                Settled { rounds: 20, share, spread: Some(spread), is_disordered, ..Settled::default() };
+        })
+    };
+    assert_eq!(settled(0.8, 0.014, true), "path.arrives_through_losses", "once the start is over");
+    for (share, spread, is_disordered) in [(0.4, 0.014, true), (0.8, 0.021, true), (0.8, 0.014, false)] {
+        assert_ne!(settled(share, spread, is_disordered), "path.arrives_through_losses");
+    }
 }
 
 #[test]
 fn silence_in_which_nothing_is_outstanding_is_the_applications() {
-    let rule = |paused_share, disordered_share, spoken: f64| {
+    let rule = |paused_share, disordered_share| {
         rule_of_packets(|arrivals, packets| {
             (packets.paused_share, packets.apart_share) = (paused_share, Some(1.0));
-            arrivals.spoken_in_round_trip = Some(spoken);
+            arrivals.spoken_in_round_trip = Some(0.0);
             arrivals.whole.idle_share = Some(0.9);
             (arrivals.whole.segments, arrivals.whole.disordered_share) = (Some(25.0), disordered_share);
         })
     };
-    assert_eq!(rule(0.6, 0.0, 0.0), "app.rate.arrives_after_pauses");
-    assert_eq!(rule(0.59, 0.0, 0.0), "sndbuf.arrives_apart", "ACKs may have let it out");
-    assert_eq!(rule(0.6, 0.01, 0.0), "sndbuf.arrives_apart", "or a timer");
-    assert_eq!(rule(0.6, 0.0, 0.2), "sndbuf.arrives_apart", "or this side");
+    assert_eq!(rule(0.6, 0.0), "app.rate.arrives_after_pauses");
+    assert_eq!(rule(0.59, 0.0), "sndbuf.arrives_apart", "ACKs may have let it out");
+    assert_eq!(rule(0.6, 0.01), "sndbuf.arrives_apart", "or a timer");
 }
 
 #[test]
@@ -296,6 +306,12 @@ fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
     for (change, why) in unasked {
         assert_eq!(rule(change), "app.rate.unasked", "{why}");
     }
+    let paced = |clocked_bursts| {
+        rule(&|span, _| {
+            (span.clocked_share, span.prompt_share, span.clocked_bursts) = (0.1, 0.1, clocked_bursts)
+        })
+    };
+    assert_eq!([paced(0.75), paced(0.74)], ["sndbuf.let_out_by_acks", "app.rate.unasked"]);
     let heard = rule(&|_, sender| sender.heard_in_round_trip = Some(0.5));
     assert_eq!(heard, "app.offers_less", "the other side may have asked");
 }
