@@ -4,7 +4,7 @@
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::{Command, ExitCode};
 
-const RULES: [&str; 11] = [
+const RULES: [&str; 12] = [
     "directions",
     "sources",
     "purity",
@@ -14,6 +14,7 @@ const RULES: [&str; 11] = [
     "book",
     "columns",
     "words",
+    "names",
     "bpf",
     "generated",
 ];

@@ -5,7 +5,7 @@
 
 use super::heats::{self, BACKEND};
 use super::{laws, name_of, plots, titled};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use crate::sheet::anchor;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
@@ -71,10 +71,10 @@ struct Measured {
 
 impl Upward {
     /// How its values are written.
-    pub(crate) const fn kind(self) -> Kind {
+    pub(crate) const fn kind(self) -> QuantityKind {
         match self {
-            Self::Goodput => Kind::Rate,
-            Self::Rtt => Kind::Time,
+            Self::Goodput => QuantityKind::Rate,
+            Self::Rtt => QuantityKind::Time,
         }
     }
 
