@@ -1,6 +1,6 @@
 //! What TCP did, from packets alone: connections, and what each segment was.
 //!
-//! [`Reconstruction::take`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
+//! [`Reconstruction::push`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
 //! Memory: [`Limits::connections`] times at most 0.5 kB for a connection without data, and 2 kB for one whose two directions both

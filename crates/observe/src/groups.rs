@@ -242,7 +242,7 @@ impl Groups {
         }
     }
 
-    /// The figures of a group that [`Self::place`] has named, or that is current, at `now_us`.
+    /// The figures of a group that [`Self::find_or_add`] has named, or that is current, at `now_us`.
     pub(crate) fn at(&mut self, place: GroupPlace, now_us: u64) -> &mut GroupFigures {
         let Some(slot) = place.slot else { return &mut self.other };
         let group = &mut self.groups[slot];
