@@ -2,7 +2,7 @@
 
 use crate::rule::{Outcome, Rule};
 use crate::workspace::Workspace;
-use crate::{book, bpf, circles, columns, directions, layers, literals, purity, sources, words};
+use crate::{book, bpf, circles, columns, directions, layers, literals, names, purity, sources, words};
 
 const RULES: &[(&str, Rule)] = &[
     ("directions", |workspace| Ok(Outcome::Problems(directions::check(&workspace.crates)))),
@@ -14,6 +14,7 @@ const RULES: &[(&str, Rule)] = &[
     ("book", |workspace| book::check(&workspace.root).map(Outcome::Problems)),
     ("columns", |workspace| columns::check(&workspace.root).map(Outcome::Problems)),
     ("words", |workspace| words::check(&workspace.root).map(Outcome::Problems)),
+    ("names", |workspace| names::check(workspace).map(Outcome::Problems)),
     ("bpf", |workspace| bpf::check(&workspace.root)),
     #[cfg(feature = "generated")]
     ("generated", |workspace| {

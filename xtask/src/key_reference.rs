@@ -3,7 +3,7 @@
 //! Never: a word about a key that isn't in that table.
 
 use crate::page_part::PagePart;
-use pipefill_core::scenario::{KEYS, Key, Kind, Section, TOP};
+use pipefill_core::scenario::{KEYS, Key, KeyKind, Section, TOP};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -65,26 +65,26 @@ fn write_section(text: &mut String, section: Section, keys: &[&Key]) {
 }
 
 /// What a key takes, in a word; the example shows its form.
-fn word(kind: Kind) -> &'static str {
+fn word(kind: KeyKind) -> &'static str {
     match kind {
-        Kind::Duration => "duration",
-        Kind::Rate => "rate",
-        Kind::Bytes => "bytes",
-        Kind::Queue => "bytes, packets or BDPs",
-        Kind::Ratio => "per cent",
-        Kind::Count => "number",
-        Kind::Flag => "true or false",
-        Kind::Word => "word",
-        Kind::Loss => "loss",
-        Kind::Buffers => "buffers",
-        Kind::Sizes => "sizes",
-        Kind::Application => "application",
-        Kind::Aqm => "discipline",
-        Kind::Writes => "list of sizes",
-        Kind::Trace | Kind::DelayTrace | Kind::LossTrace => "trace",
-        Kind::Profile => "profile",
-        Kind::Sysctl => "sysctl's value",
-        Kind::Expectation => "comparison",
+        KeyKind::Duration => "duration",
+        KeyKind::Rate => "rate",
+        KeyKind::Bytes => "bytes",
+        KeyKind::Queue => "bytes, packets or BDPs",
+        KeyKind::Ratio => "per cent",
+        KeyKind::Count => "number",
+        KeyKind::Flag => "true or false",
+        KeyKind::Word => "word",
+        KeyKind::Loss => "loss",
+        KeyKind::Buffers => "buffers",
+        KeyKind::Sizes => "sizes",
+        KeyKind::Application => "application",
+        KeyKind::Aqm => "discipline",
+        KeyKind::Writes => "list of sizes",
+        KeyKind::Trace | KeyKind::DelayTrace | KeyKind::LossTrace => "trace",
+        KeyKind::Profile => "profile",
+        KeyKind::Sysctl => "sysctl's value",
+        KeyKind::Expectation => "comparison",
     }
 }
 

@@ -24,7 +24,7 @@ const POWER_MAX: i32 = 12;
 /// # Errors
 /// A file that can't be read.
 pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>, String> {
-    if ARE_REFUSED { found(workspace) } else { Ok(Vec::new()) }
+    if ARE_REFUSED { find_numbers(workspace) } else { Ok(Vec::new()) }
 }
 
 /// Prints every number that should be a threshold.
@@ -32,7 +32,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>, String> {
 /// # Errors
 /// A file that can't be read.
 pub(crate) fn print(workspace: &Workspace) -> Result<(), String> {
-    let found = found(workspace)?;
+    let found = find_numbers(workspace)?;
     for line in &found {
         println!("{line}");
     }
@@ -40,7 +40,7 @@ pub(crate) fn print(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-fn found(workspace: &Workspace) -> Result<Vec<String>, String> {
+fn find_numbers(workspace: &Workspace) -> Result<Vec<String>, String> {
     Ok(workspace.trees()?.iter().flat_map(numbers).collect())
 }
 

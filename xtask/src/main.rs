@@ -20,6 +20,7 @@ mod key_reference;
 mod layers;
 mod literals;
 mod modules;
+mod names;
 #[cfg(feature = "generated")]
 mod packets;
 #[cfg(feature = "generated")]
@@ -56,6 +57,7 @@ usage: cargo run -p xtask -- COMMAND
           book        pages in the summary, links between pages
           columns     docs/records.md has the columns of the schemas, and no others
           words       written text under docs/: at most 60,000 words
+          names       no binding, type or printed phrase that names nothing
           bpf         the BPF object is what its source compiles to
           generated   the key reference, the rules, the thresholds and the schemas are up to date; shipped scenarios name theirs
   keys    writes the key reference into docs/guide/scenarios.md

@@ -59,7 +59,7 @@ impl Share {
         if report["cells"].as_array().is_none_or(|cells| cells.len() != 1) {
             return Ok(());
         }
-        let captures = [told(program, VIEWS[0])?, told(program, VIEWS[1])?];
+        let captures = [flows_of(program, VIEWS[0])?, flows_of(program, VIEWS[1])?];
         let mut taken = [0; 2];
         for flow in report.pointer("/cells/0/flows").and_then(Value::as_array).into_iter().flatten() {
             let way = usize::from(flow["direction"] == "reverse");
@@ -109,7 +109,7 @@ impl Share {
 }
 
 /// The flows of the capture at `end` of the only run.
-fn told(program: &Program, end: &str) -> Result<Vec<Value>, String> {
+fn flows_of(program: &Program, end: &str) -> Result<Vec<Value>, String> {
     let mut runs = fs::read_dir(program.records().join("run/runs")).map_err(|error| error.to_string())?;
     let run = runs.next().ok_or("there is no run")?.map_err(|error| error.to_string())?;
     let capture = run.path().join(format!("artifacts/{end}.pcapng"));

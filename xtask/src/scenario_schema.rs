@@ -2,7 +2,7 @@
 //!
 //! Never: a key that isn't in that table, a form that the parser does not take, or a shipped scenario that does not name it.
 
-use pipefill_core::scenario::{Key, Kind, SCHEMA_URL, Section, TOP};
+use pipefill_core::scenario::{Key, KeyKind, SCHEMA_URL, Section, TOP};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::Path;
@@ -151,25 +151,27 @@ fn value(key: &Key) -> Value {
 }
 
 /// What a kind of value looks like in TOML.
-fn forms(kind: Kind) -> Vec<Value> {
+fn forms(kind: KeyKind) -> Vec<Value> {
     let text = || json!({"type": "string"});
     let begins_with = |pattern: &str| json!({"type": "string", "pattern": pattern});
     match kind {
-        Kind::Duration | Kind::Rate | Kind::Bytes | Kind::Queue => vec![begins_with("^ *-?[0-9.]")],
-        Kind::Ratio => vec![begins_with("^ *[0-9.]+ *%")],
-        Kind::Count => vec![json!({"type": "integer", "minimum": 0}), text()],
-        Kind::Flag => vec![json!({"type": "boolean"}), text()],
-        Kind::Application | Kind::Aqm | Kind::Loss => vec![text(), json!({"type": "object"})],
-        Kind::Writes => vec![text(), json!({"type": "array", "items": text()})],
-        Kind::Sysctl => vec![text(), json!({"type": "integer"})],
-        Kind::Word
-        | Kind::Buffers
-        | Kind::Sizes
-        | Kind::Trace
-        | Kind::DelayTrace
-        | Kind::LossTrace
-        | Kind::Profile
-        | Kind::Expectation => vec![text()],
+        KeyKind::Duration | KeyKind::Rate | KeyKind::Bytes | KeyKind::Queue => {
+            vec![begins_with("^ *-?[0-9.]")]
+        }
+        KeyKind::Ratio => vec![begins_with("^ *[0-9.]+ *%")],
+        KeyKind::Count => vec![json!({"type": "integer", "minimum": 0}), text()],
+        KeyKind::Flag => vec![json!({"type": "boolean"}), text()],
+        KeyKind::Application | KeyKind::Aqm | KeyKind::Loss => vec![text(), json!({"type": "object"})],
+        KeyKind::Writes => vec![text(), json!({"type": "array", "items": text()})],
+        KeyKind::Sysctl => vec![text(), json!({"type": "integer"})],
+        KeyKind::Word
+        | KeyKind::Buffers
+        | KeyKind::Sizes
+        | KeyKind::Trace
+        | KeyKind::DelayTrace
+        | KeyKind::LossTrace
+        | KeyKind::Profile
+        | KeyKind::Expectation => vec![text()],
     }
 }
 

@@ -18,10 +18,11 @@ const FOREIGN_FOLDERS: [&str; 4] = ["target", ".git", "node_modules", "corpus"];
 const LAB: &str = "pipefill-lab";
 /// The only place where `unsafe` may be allowed.
 const UNSAFE_FOLDER: &str = "crates/lab/src/sys/";
+
 /// A Rust file; its path is relative to the workspace, with `/`.
 pub(crate) struct Source {
-    path: String,
-    text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// Everything that is wrong with the sources.
@@ -40,7 +41,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
-fn read(root: &Path) -> Result<Vec<Source>, String> {
+/// Every Rust file of ours.
+///
+/// # Errors
+/// A folder or file that can't be read.
+pub(crate) fn read(root: &Path) -> Result<Vec<Source>, String> {
     let mut sources = Vec::new();
     for entry in walk(root) {
         let entry = entry.map_err(|error| error.to_string())?;
@@ -71,7 +76,8 @@ fn walk(root: &Path) -> impl Iterator<Item = walkdir::Result<walkdir::DirEntry>>
     WalkDir::new(root).sort_by_file_name().into_iter().filter_entry(is_ours)
 }
 
-fn relative(root: &Path, path: &Path) -> String {
+/// `path` below `root`, with `/`.
+pub(crate) fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 

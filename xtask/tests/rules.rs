@@ -5,7 +5,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::{Command, ExitCode};
 use std::sync::LazyLock;
 
-const RULES: [&str; 11] = [
+const RULES: [&str; 12] = [
     "directions",
     "sources",
     "purity",
@@ -15,6 +15,7 @@ const RULES: [&str; 11] = [
     "book",
     "columns",
     "words",
+    "names",
     "bpf",
     "generated",
 ];

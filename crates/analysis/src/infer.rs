@@ -93,11 +93,11 @@ impl<'a> Inference<'a> {
     }
 
     /// Takes the next row, in order of time.
-    pub fn take(&mut self, row: &AnyRow) {
+    pub fn push(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 if let Some(track) = self.tracks.get_mut(&row.stream) {
-                    track.see(row, self.thresholds);
+                    track.observe(row, self.thresholds);
                 }
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender && self.tracks.contains_key(&row.stream) => {
@@ -181,7 +181,7 @@ pub fn inferred<E>(
 ) -> Result<Manifest, E> {
     let mut inference = Inference::new(&KnownRun::of(manifest), thresholds);
     for row in rows {
-        inference.take(&row?);
+        inference.push(&row?);
     }
     Ok(with_facts(manifest, inference.facts()))
 }

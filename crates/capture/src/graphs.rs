@@ -15,10 +15,10 @@ pub mod xpl;
 pub use bins::Bins;
 pub use levels::{Level, choose, levels};
 pub use series::Series;
-pub use spans::{Span, Spans};
+pub use spans::{Spans, ValueSpan};
 
 use crate::headers::{Endpoint, Flags};
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Spurious, Vantage};
+use crate::tcp::{Connection, Ended, Event, Observer, SegmentKind, Side, Spurious, Vantage};
 
 /// Spans of a series that every packet may add to.
 pub const COMMON_MAX: usize = 20_000;
@@ -261,7 +261,7 @@ impl Graphs {
         if self.range.is_some() {
             self.acked.add(at, payload.saturating_sub(before));
         }
-        if event.kind == Kind::DuplicateAck {
+        if event.kind == SegmentKind::DuplicateAck {
             self.push(Series::DuplicateAck, at, ack, ack);
         }
         if let Some(bytes) = event.window_bytes {

@@ -18,7 +18,7 @@ pub use datagram::Datagram;
 pub(crate) use fragments::Fragments;
 pub use ip::Address;
 pub use mptcp::Mptcp;
-pub use options::{Layout, OptionKind, Options, SACKS_MAX};
+pub use options::{Layout, OptionKind, SACKS_MAX, TcpOptions};
 pub use other::{Other, Others};
 pub use segment::{Endpoint, Flags, Segment};
 

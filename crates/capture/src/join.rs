@@ -28,7 +28,7 @@ use hashbrown::HashMap;
 use set_ahead::{SetAhead, corrected, offset_move};
 use std::io::Read;
 use thinned::percentile;
-use way::{Spans, Way, shifted};
+use way::{PairedDirection, Spans, shifted};
 
 /// Packets of all connections that are held at once.
 pub const HELD_MAX: usize = 1 << 20;
@@ -155,7 +155,7 @@ struct Joining {
     /// For each capture: the direction of a packet, an index of `ways`.
     places: [HashMap<Ends, usize, RandomState>; 2],
     /// Two of each pair: from A to B, from B to A.
-    ways: Vec<Way>,
+    ways: Vec<PairedDirection>,
     /// For each way, the capture of its sender.
     sender: Vec<usize>,
     held: usize,
@@ -176,7 +176,7 @@ impl Joining {
                 for (capture, ends) in [(pair.at_a, pair.ends), (1 - pair.at_a, pair.far_ends)] {
                     joining.places[capture].insert((ends[end], ends[1 - end]), index);
                 }
-                joining.ways.push(Way::new(pair.mss[end], spans, samples));
+                joining.ways.push(PairedDirection::new(pair.mss[end], spans, samples));
                 joining.sender.push(at);
             }
         }
@@ -206,8 +206,8 @@ impl Joining {
     /// Where the clock of either capture was set, by how much they differ is not known at any time, nor what depends on it.
     fn finish(mut self, pairing: Pairing, broken: [Option<ReadError>; 2], is_set_back: bool) -> Joined {
         let set_ahead = offset_move(&pairing.ahead);
-        self.ways.iter_mut().for_each(Way::finish);
-        let least = |way: &Way| way.least_ns;
+        self.ways.iter_mut().for_each(PairedDirection::finish);
+        let least = |way: &PairedDirection| way.least_ns;
         // One clock makes no packet arrive before it was sent.
         let is_same_clock = pairing.is_same_clock
             && !is_set_back
@@ -257,12 +257,12 @@ impl Compared {
     }
 }
 
-fn joined(way: Way, compared: &Compared, end: usize) -> JoinedWay {
+fn joined(way: PairedDirection, compared: &Compared, end: usize) -> JoinedWay {
     let delay = delay(&way, compared, end);
     JoinedWay { first_ns: way.first_ns, counts: way.counts, lost: way.lost, delay }
 }
 
-fn delay(way: &Way, compared: &Compared, end: usize) -> Option<Delay> {
+fn delay(way: &PairedDirection, compared: &Compared, end: usize) -> Option<Delay> {
     let of = |&(sent_ns, delay_ns): &(u64, i64)| compared.delay_ns(end, sent_ns, delay_ns);
     let least_ns = way.envelope.points().filter_map(|point| of(&point)).min()?;
     let above = |point: &(u64, i64)| Some(of(point)?.saturating_sub(least_ns).max(0));
@@ -283,7 +283,7 @@ fn delay(way: &Way, compared: &Compared, end: usize) -> Option<Delay> {
 }
 
 /// The last sample of a packet that was sent before `lost_ns`.
-fn before(way: &Way, lost_ns: u64) -> Option<&(u64, i64)> {
+fn before(way: &PairedDirection, lost_ns: u64) -> Option<&(u64, i64)> {
     let at = way.delays.all.partition_point(|&(sent_ns, _)| sent_ns <= lost_ns);
     way.delays.all.get(at.checked_sub(1)?)
 }

@@ -100,7 +100,7 @@ impl<'a> Packet<'a> {
 }
 
 /// Where the parts of a packet of a pcapng lie in the buffer.
-struct Found {
+struct PacketLocation {
     offset: u64,
     time_ns: u64,
     interface: u32,
@@ -111,7 +111,7 @@ struct Found {
     is_big_endian: bool,
 }
 
-impl Found {
+impl PacketLocation {
     fn packet<'s, R>(self, source: &'s Source<'_, R>) -> Packet<'s> {
         Packet {
             number: 0,

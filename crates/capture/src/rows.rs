@@ -9,7 +9,7 @@ mod followings;
 mod samples;
 
 use crate::headers::Endpoint;
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, RATE_ROUNDS, Side, Vantage};
+use crate::tcp::{Connection, Ended, Event, Observer, RATE_ROUNDS, SegmentKind, Side, Vantage};
 use conversation::Conversation;
 
 pub use conversation::Answers;
@@ -113,7 +113,7 @@ impl Observer for Sampling {
         if followed.stretch != connection.stretch() {
             followed.clock_was_set(connection.stretch(), event.time_ns);
         }
-        followed.see(connection, event);
+        followed.observe(connection, event);
         if event.time_ns >= followed.next_ns {
             let (before, now) = followed.sample(connection, event);
             self.samples = (self.samples + now).saturating_sub(before);
@@ -175,17 +175,17 @@ impl Followed {
     }
 
     #[inline(always)]
-    fn see(&mut self, connection: &Connection, event: &Event) {
-        self.conversation.see(connection, event);
-        self.events.see(connection, event, self.clocking.map(|clocking| clocking.is_out));
+    fn observe(&mut self, connection: &Connection, event: &Event) {
+        self.conversation.observe(connection, event);
+        self.events.observe(connection, event, self.clocking.map(|clocking| clocking.is_out));
         for side in Side::BOTH {
             self.clocking[side as usize].is_out = connection.half(side).unacked_bytes() > 0;
         }
         let sender = event.side as usize;
-        if event.payload > 0 && event.kind == Kind::New {
+        if event.payload > 0 && event.kind == SegmentKind::New {
             self.clocking[sender].sent(event, connection);
         }
-        if event.ack.is_some_and(|_| event.kind != Kind::DuplicateAck) {
+        if event.ack.is_some_and(|_| event.kind != SegmentKind::DuplicateAck) {
             let peer = event.side.other();
             self.clocking[peer as usize].acked(event.time_ns, connection.half(peer));
         }
@@ -197,7 +197,7 @@ impl Followed {
     fn sample(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
         let before = self.samples.len();
         let half = connection.half(event.side);
-        let was_idle = event.kind == Kind::New && half.unacked_bytes() == u64::from(event.payload);
+        let was_idle = event.kind == SegmentKind::New && half.unacked_bytes() == u64::from(event.payload);
         let idle = was_idle.then(|| (event.side, half.acked_to().saturating_sub(1)));
         self.fill_the_pause(event.time_ns, idle);
         let clocking = self.clocking;

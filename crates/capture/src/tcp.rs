@@ -1,6 +1,6 @@
 //! What TCP did, from packets alone: connections, and what each segment was.
 //!
-//! [`Reconstruction::take`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
+//! [`Reconstruction::push`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
 //! Memory: [`Limits::connections`] times at most 0.5 kB for a connection without data, and 2 kB for one whose two directions both
@@ -26,7 +26,7 @@ mod side;
 mod table;
 
 pub use connection::{Connection, Handshake, Vantage};
-pub use event::{Ended, Event, Kind, Sacks};
+pub use event::{Ended, Event, Sacks, SegmentKind};
 pub use half::{EcnCounts, Half};
 pub use opening::{EcnMode, Opening};
 pub use resent::{KnownBy, Spurious};
@@ -121,13 +121,13 @@ impl Counts {
 
 /// Follows all TCP connections of a capture.
 pub struct Reconstruction {
-    state: State,
+    state: ReadingState,
     /// The segment of the last packet; the next one is written in its place.
     segment: Segment,
     fragments: Fragments,
 }
 
-struct State {
+struct ReadingState {
     table: Table,
     counts: Counts,
     /// What was told of the last segment, likewise.
@@ -143,17 +143,20 @@ impl Default for Reconstruction {
 impl Reconstruction {
     /// Nothing yet.
     pub fn new(limits: Limits) -> Self {
-        let state =
-            State { table: Table::new(limits.connections), counts: Counts::default(), event: Event::none() };
+        let state = ReadingState {
+            table: Table::new(limits.connections),
+            counts: Counts::default(),
+            event: Event::none(),
+        };
         Self { state, segment: Segment::default(), fragments: Fragments::default() }
     }
 
     /// The next packet of the capture, of any kind.
     #[inline]
-    pub fn take<O: Observer>(&mut self, packet: &Packet<'_>, observer: &mut O) {
+    pub fn push<O: Observer>(&mut self, packet: &Packet<'_>, observer: &mut O) {
         self.state.counts.packets += 1;
         match headers::read(packet, Some(&mut self.fragments), &mut self.segment) {
-            Ok(()) => self.state.take(&self.segment, observer),
+            Ok(()) => self.state.push(&self.segment, observer),
             Err(Else::Datagram(datagram)) => {
                 self.state.counts.udp += 1;
                 observer.datagram(&datagram);
@@ -164,7 +167,7 @@ impl Reconstruction {
 
     /// A segment that comes from no packet.
     pub fn take_segment<O: Observer>(&mut self, segment: &Segment, observer: &mut O) {
-        self.state.take(segment, observer);
+        self.state.push(segment, observer);
     }
 
     /// The connections that are followed now.
@@ -195,9 +198,9 @@ impl Reconstruction {
     }
 }
 
-impl State {
+impl ReadingState {
     #[inline]
-    fn take<O: Observer>(&mut self, segment: &Segment, observer: &mut O) {
+    fn push<O: Observer>(&mut self, segment: &Segment, observer: &mut O) {
         self.counts.tcp += 1;
         let same = self.table.same_again(segment).filter(|_| !segment.flags.has(Flags::SYN));
         let (at, from_high) = same.unwrap_or_else(|| self.find(segment, observer));
@@ -206,7 +209,7 @@ impl State {
             if segment.flags.has(Flags::SYN) || segment.options.mptcp.is_some() {
                 connection.take_opening(segment, side);
             }
-            connection.take(segment, side, &mut self.event, observer);
+            connection.push(segment, side, &mut self.event, observer);
         }
     }
 

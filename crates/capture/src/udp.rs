@@ -119,7 +119,7 @@ impl UdpFlows {
 impl Observer for UdpFlows {
     fn datagram(&mut self, datagram: &Datagram<'_>) {
         match self.find((datagram.source, datagram.destination)) {
-            Some(at) => self.flows[at].take(datagram),
+            Some(at) => self.flows[at].push(datagram),
             None => {
                 let flow = UdpFlow::begin(self.opened, datagram);
                 self.opened += 1;

@@ -63,7 +63,7 @@ fn all<O: Observer>(reader: &mut Reader<'_, Source>, observer: &mut O) -> Whole 
     let mut reconstruction = Reconstruction::default();
     let broken = loop {
         match reader.next_packet() {
-            Ok(Some(packet)) => reconstruction.take(&packet, observer),
+            Ok(Some(packet)) => reconstruction.push(&packet, observer),
             Ok(None) => break None,
             Err(error) => break Some(error),
         }

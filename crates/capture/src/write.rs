@@ -7,7 +7,7 @@ mod headers;
 mod pcapng;
 
 pub use headers::{End, Headers, MOST_SACKS, Piece, Tcp, ecn, flag, set_ecn};
-pub use pcapng::{About, Packet, Way, Writer};
+pub use pcapng::{About, Packet, PacketDirection, Writer};
 
 use pipefill_core::file_name::FileName;
 

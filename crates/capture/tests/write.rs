@@ -2,7 +2,7 @@
 
 use etherparse::TcpOptionElement;
 use pipefill_capture::write::{
-    About, End, Headers, MOST_SACKS, Packet, Piece, SNAP_LENGTH, Tcp, Way, Writer, flag,
+    About, End, Headers, MOST_SACKS, Packet, PacketDirection, Piece, SNAP_LENGTH, Tcp, Writer, flag,
 };
 use pipefill_core::units::Seed;
 use pipefill_testkit::captures::dissected::{Capture, Checksums, Transport, read};
@@ -38,7 +38,7 @@ fn file(all: &[Headers]) -> Vec<u8> {
     let mut writer = Writer::begin(&mut bytes, &ABOUT).unwrap();
     for (at, headers) in all.iter().enumerate() {
         let unix_ns = ABOUT.zero_unix_ns + at as u64;
-        let way = if at % 2 == 0 { Way::Outbound } else { Way::Inbound };
+        let way = if at % 2 == 0 { PacketDirection::Outbound } else { PacketDirection::Inbound };
         let packet = Packet { unix_ns, head: headers.bytes(), length: headers.length(), way };
         writer.packet(&packet).unwrap();
     }
@@ -72,8 +72,12 @@ fn what_is_kept_ends_at_the_snap_length() {
     let about = About { snap_length: 60, ..ABOUT };
     let mut writer = Writer::begin(&mut bytes, &about).unwrap();
     let begin = writer.packets();
-    writer.packet(&Packet { unix_ns: 1, head: &[0xee; 200], length: 1000, way: Way::Inbound }).unwrap();
-    writer.packet(&Packet { unix_ns: 1, head: &[0xee; 200], length: 20, way: Way::Inbound }).unwrap();
+    writer
+        .packet(&Packet { unix_ns: 1, head: &[0xee; 200], length: 1000, way: PacketDirection::Inbound })
+        .unwrap();
+    writer
+        .packet(&Packet { unix_ns: 1, head: &[0xee; 200], length: 20, way: PacketDirection::Inbound })
+        .unwrap();
     assert_eq!(writer.packets() - begin, 2);
     writer.finish(1, 0).unwrap();
     assert_eq!(bytes.iter().filter(|&&byte| byte == 0xee).count(), 80);

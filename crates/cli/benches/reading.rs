@@ -9,7 +9,7 @@
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use pipefill_capture::read::Reader;
-use pipefill_testkit::captures::container::{Entry, Order, pcap_header, pcap_record};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap_header, pcap_record};
 use pipefill_testkit::goals::judge;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -245,7 +245,7 @@ fn as_pcap(from: &Path, to: &Path, packets: u64, kept: Kept) -> io::Result<()> {
         if kept == Kept::Whole {
             bytes.resize(original as usize, 0);
         }
-        to.write_all(&pcap_record(LITTLE, 1, &Entry { time_ns, original, bytes }))?;
+        to.write_all(&pcap_record(LITTLE, 1, &ContainerPacket { time_ns, original, bytes }))?;
     }
     if reader.packets() < packets {
         return Err(io::Error::other(format!(

@@ -81,7 +81,7 @@ impl Which {
     }
 
     /// What is collected of `found`.
-    fn wanted(self, found: &Found) -> Wanted {
+    fn wanted(self, found: &DrawableConnection) -> Wanted {
         let whole = Wanted::whole(found.id, found.side);
         Wanted { ranges: self.range_ns.map_or(whole.ranges, |range| vec![range]), ..whole }
     }
@@ -115,7 +115,7 @@ pub(crate) fn draw(file: &Path, which: &Which, folder: &Path) -> Result<Vec<Path
 }
 
 /// The connections of `file` that `which` names, the largest first; where it names none, so many at most.
-fn find(file: &Path, which: &Which, unnamed: usize) -> Result<Vec<Found>, Failure> {
+fn find(file: &Path, which: &Which, unnamed: usize) -> Result<Vec<DrawableConnection>, Failure> {
     let there = fs::metadata(file).map_err(Failure::file("reading", file))?;
     if !there.is_file() {
         return Err(Failure::usage(
@@ -164,7 +164,7 @@ fn observe(file: &Path, observer: &mut dyn Observer) -> Result<Option<String>, F
 }
 
 /// A connection that may be drawn.
-struct Found {
+struct DrawableConnection {
     id: u64,
     side: Side,
     bytes: u64,
@@ -176,7 +176,7 @@ struct Found {
 struct Largest {
     which: Which,
     most: usize,
-    found: Vec<Found>,
+    found: Vec<DrawableConnection>,
 }
 
 impl Observer for Largest {
@@ -184,7 +184,7 @@ impl Observer for Largest {
         let bytes = |side: Side| connection.half(side).payload_bytes();
         let side = if bytes(Side::A) >= bytes(Side::B) { Side::A } else { Side::B };
         let length_ns = connection.last_ns().saturating_sub(connection.first_ns());
-        let found = Found { id: connection.id(), side, bytes: bytes(side), length_ns };
+        let found = DrawableConnection { id: connection.id(), side, bytes: bytes(side), length_ns };
         if !self.which.is_wanted(connection, found.bytes) {
             return;
         }

@@ -130,11 +130,11 @@ pub(crate) struct EventSink<'a> {
 }
 
 impl Sink for EventSink<'_> {
-    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, row: AnyRow) -> Result<(), SinkError> {
         if self.is_asked_for {
             self.events.write(&Event::Sample { run: &self.run.directory, row: &row });
         }
-        self.record.take(row)
+        self.record.push(row)
     }
 
     fn artifact(&mut self, name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {

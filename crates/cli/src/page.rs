@@ -21,14 +21,14 @@ const CAPTURE: &str = "sender.pcapng";
 
 /// Where the records of runs are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum RecordsLocation<'a> {
     /// Below this folder, each under its name.
     Runs(&'a Path),
     /// In this directory the only one.
     Run(&'a Path),
 }
 
-impl Place<'_> {
+impl RecordsLocation<'_> {
     fn of(self, name: &str) -> PathBuf {
         match self {
             Self::Runs(folder) => folder.join(name),
@@ -57,7 +57,8 @@ pub(crate) fn leave(
     terminal: &Terminal,
 ) -> Result<PathBuf, Failure> {
     let (runs, scenario) = (experiment.runs(), experiment.scenario_text()?);
-    let text = text(&experiment.path, Place::Runs(&runs), scenario.as_deref(), evaluated, terminal)?;
+    let text =
+        text(&experiment.path, RecordsLocation::Runs(&runs), scenario.as_deref(), evaluated, terminal)?;
     let path = path(&experiment.path);
     files::replace(&path, text.as_bytes())?;
     Ok(path)
@@ -84,7 +85,7 @@ pub(crate) fn try_leave(
 ///
 /// # Errors
 /// [`Failure`] where the records can't be read.
-pub(crate) fn told(written: &Written, terminal: &Terminal) -> Result<String, Failure> {
+pub(crate) fn leave_page_of_connections(written: &Written, terminal: &Terminal) -> Result<String, Failure> {
     let Written { experiment, connections } = written;
     let connections = counted(*connections as u64, "connection(s)");
     let mut lines = format!("records of {connections}: {}", experiment.path.display());
@@ -114,7 +115,7 @@ pub(crate) fn renew(experiment: &ExperimentDirectory, terminal: &Terminal) -> Re
 /// [`Failure`] where it can't be made.
 pub(crate) fn text(
     directory: &Path,
-    place: Place<'_>,
+    place: RecordsLocation<'_>,
     scenario: Option<&str>,
     evaluated: &Evaluated,
     terminal: &Terminal,
@@ -139,7 +140,7 @@ pub(crate) fn text(
 
 /// The sender's captures of the runs that the verdicts of the cells are about, as far as there are any. One that can't be read is left
 /// out, and that is said.
-fn captures(place: Place<'_>, evaluated: &Evaluated, terminal: &Terminal) -> Vec<RunCapture> {
+fn captures(place: RecordsLocation<'_>, evaluated: &Evaluated, terminal: &Terminal) -> Vec<RunCapture> {
     let index = RunIndex::of(&evaluated.result, &evaluated.parts);
     let told = evaluated.result.cells.iter().filter_map(|cell| Some((cell, index.of_verdict(cell)?)));
     let path = |part: &RunPart| artifact_path(&place.of(&part.series.directory), &FileName::cleaned(CAPTURE));

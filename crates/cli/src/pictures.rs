@@ -15,14 +15,14 @@ const PNG_WIDTH: u32 = 1600;
 
 /// How a picture is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PictureKind {
     /// As lines and text: sharp at every width.
     Svg,
     /// As pixels.
     Png,
 }
 
-impl Kind {
+impl PictureKind {
     const fn extension(self) -> &'static str {
         match self {
             Self::Svg => "svg",
@@ -45,9 +45,13 @@ pub(crate) fn folder(directory: &Path) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// [`Failure`] where one can't be drawn or written.
-pub(crate) fn write(folder: &Path, files: &[PictureFile], kind: Kind) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn write(
+    folder: &Path,
+    files: &[PictureFile],
+    kind: PictureKind,
+) -> Result<Vec<PathBuf>, Failure> {
     fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
-    let painter = (kind == Kind::Png).then(Painter::new);
+    let painter = (kind == PictureKind::Png).then(Painter::new);
     let write = |file: &PictureFile| {
         let path = folder.join(&file.name).with_extension(kind.extension());
         let bytes = match &painter {
@@ -67,7 +71,8 @@ pub(crate) fn write(folder: &Path, files: &[PictureFile], kind: Kind) -> Result<
 pub(crate) fn beside(report: &Path, files: &[PictureFile]) -> Vec<Link> {
     let around = report.parent().unwrap_or_else(|| Path::new(""));
     let link = |file: &PictureFile| {
-        let names = [Kind::Svg, Kind::Png].map(|kind| format!("{}.{}", file.name, kind.extension()));
+        let names =
+            [PictureKind::Svg, PictureKind::Png].map(|kind| format!("{}.{}", file.name, kind.extension()));
         let places = names.iter().flat_map(|name| [name.clone(), format!("{FOLDER}/{name}")]);
         let path = places.into_iter().find(|place| around.join(place).is_file())?;
         Some(Link { title: file.title.clone(), path })

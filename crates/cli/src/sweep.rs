@@ -7,7 +7,7 @@ mod kubernetes;
 mod local;
 mod slurm;
 
-pub(crate) use kubernetes::{Place, manifest};
+pub(crate) use kubernetes::{ClusterVolume, manifest};
 
 use crate::args::{BackendName, Engine, RecordsOf, SweepArgs};
 use crate::terminal::Terminal;

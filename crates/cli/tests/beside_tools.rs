@@ -89,7 +89,7 @@ fn compare(file: &Path, scenario: [&str; 3]) {
     let mut reader = Reader::open(File::open(file).unwrap()).unwrap();
     let (mut reconstruction, mut again) = (Reconstruction::default(), Again::default());
     while let Some(packet) = reader.next_packet().unwrap() {
-        reconstruction.take(&packet, &mut again);
+        reconstruction.push(&packet, &mut again);
     }
     let (by_tcptrace, by_tshark) = (tcptrace(file), tshark(file));
     for (port, [packets, segments]) in again.0 {

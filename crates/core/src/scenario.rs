@@ -36,7 +36,7 @@ pub use axis_number::axis_number;
 pub use bounds::TEXT_MAX;
 pub use error::{ScenarioError, ScenarioProblem, Style};
 pub use from_tc::{TC_TEXT_MAX, TcScenario, from_tc};
-pub use key::{Key, Kind};
+pub use key::{Key, KeyKind};
 pub use library::{BuiltIn, Library, NamedText};
 pub use profiles::{PROFILES, Profile};
 pub use section::Section;

@@ -16,7 +16,7 @@ fn ways(path: &str) -> Vec<DirectionSpec> {
     scenario.plan().cells.iter().map(|cell| cell.spec.path.forward.clone()).collect()
 }
 
-fn way(path: &str) -> DirectionSpec {
+fn forward_of(path: &str) -> DirectionSpec {
     let mut ways = ways(path);
     assert_eq!(ways.len(), 1);
     ways.remove(0)
@@ -28,7 +28,7 @@ fn queue(way: &DirectionSpec) -> QueueLimit {
 
 #[test]
 fn a_word_has_the_defaults_of_linux() {
-    let way = way("rate = \"50mbit\"\naqm = \"fq_codel\"\nmtu = 9000");
+    let way = forward_of("rate = \"50mbit\"\naqm = \"fq_codel\"\nmtu = 9000");
     let Some(AqmSpec::FqCodel(spec)) = &way.aqm else { panic!("{way:?}") };
     assert_eq!(
         (spec.codel.target, spec.codel.interval),
@@ -45,7 +45,7 @@ fn a_word_has_the_defaults_of_linux() {
 }
 
 fn way_of(path: &str) -> DirectionSpec {
-    way(&format!("rate = \"50mbit\"\n{path}"))
+    forward_of(&format!("rate = \"50mbit\"\n{path}"))
 }
 
 #[test]

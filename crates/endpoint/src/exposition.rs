@@ -42,7 +42,7 @@ pub(crate) fn render(metrics: &Arc<Metrics>, form: Form) -> String {
 fn with_rtt_exemplars(out: &mut String, metrics: &Metrics) -> fmt::Result {
     let buckets = groups(metrics).flat_map(|(_, figures)| {
         let worst = figures.rtt.worst;
-        let at = worst.map(|worst| RttCounts::place(worst.amount));
+        let at = worst.map(|worst| RttCounts::bucket(worst.amount));
         (0..figures.rtt.counts.len()).map(move |place| worst.filter(|_| at == Some(place)))
     });
     let (plain, mut buckets) = (std::mem::take(out), buckets);

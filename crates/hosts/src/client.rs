@@ -16,7 +16,7 @@ use delays::{BothClocks, Times};
 use ended::Ended;
 pub use ended::{EndedStream, EndedTest};
 use intervals::Intervals;
-use outcome::Told;
+use outcome::MeasuredTest;
 use pipefill_analysis::findings::connections::TestFinding;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::Invalid;
@@ -25,7 +25,7 @@ use pipefill_remote::clock::Exchange;
 use pipefill_remote::control::{Control, ControlError};
 use pipefill_remote::iperf3::order::{Client, Step};
 use pipefill_remote::iperf3::parameters::DATAGRAM_MAX;
-use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, document};
+use pipefill_remote::iperf3::{Cookie, Parameters, Results, TestState, Transport, document};
 use pipefill_remote::key::Key;
 use pipefill_report::iperf3::measured::{Interval, Measured};
 use pipefill_runs::{Recorded, Stop};
@@ -177,7 +177,7 @@ impl Session<'_, '_> {
         let samples = (SAMPLES_MAX, self.asked.sample);
         let mut end = End::new(&self.parameters, streams, None, samples).map_err(no_streams)?;
         self.expect(Step::Prepare)?;
-        let mut told = Told::begin(self.asked, &self.parameters, &self.cookie, &end);
+        let mut told = MeasuredTest::begin(self.asked, &self.parameters, &self.cookie, &end);
         self.expect(Step::Run)?;
         (self.listener)(&told.measured, None)?;
         if let (Some(goal), 0) = (self.parameters.goal(), self.parameters.omit_s) {
@@ -186,7 +186,7 @@ impl Session<'_, '_> {
         let began_at = BothClocks::now();
         end.begin().map_err(no_streams)?;
         self.run(&mut end, &mut told)?;
-        self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
+        self.control.say(TestState::TestEnd).map_err(|error| failed(&error))?;
         // A stock server hears of the end between two writes, and has to be read until then; ours tells its time, and hears while it writes.
         if !self.times.is_empty() {
             end.transfer.stop_reading();
@@ -215,7 +215,7 @@ impl Session<'_, '_> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             match self.control.hear_within(STEP).map_err(|error| failed(&error))? {
-                Some(State::Clock) => self.take_time()?,
+                Some(TestState::Clock) => self.take_time()?,
                 Some(state) => return self.take(state, wanted),
                 None => {}
             }
@@ -229,14 +229,14 @@ impl Session<'_, '_> {
     /// The server tells its time: what was asked beside the data, or that it may be asked now.
     fn take_time(&mut self) -> Result<(), Problem> {
         if !self.beside.take(&mut self.control).map_err(|error| failed(&error))? {
-            self.client.hear(State::Clock).map_err(|error| failed(&error.into()))?;
+            self.client.hear(TestState::Clock).map_err(|error| failed(&error.into()))?;
             self.times.push(time::ask(&mut self.control).map_err(|error| failed(&error))?);
             self.beside.is_told = true;
         }
         Ok(())
     }
 
-    fn take(&mut self, state: State, wanted: Step) -> Result<(), Problem> {
+    fn take(&mut self, state: TestState, wanted: Step) -> Result<(), Problem> {
         let step = self.client.hear(state).map_err(|error| failed(&error.into()))?;
         match step {
             step if step == wanted => Ok(()),
@@ -268,12 +268,12 @@ impl Session<'_, '_> {
             return Ok(());
         }
         // The server may have gone.
-        let _gone = self.control.say(State::ClientTerminate);
+        let _gone = self.control.say(TestState::ClientTerminate);
         Err(Problem::broken("stopped; the test was given up, and nothing is kept"))
     }
 
     /// Until all that is wanted was sent or received.
-    fn run(&mut self, end: &mut End, told: &mut Told) -> Result<(), Problem> {
+    fn run(&mut self, end: &mut End, told: &mut MeasuredTest) -> Result<(), Problem> {
         let mut intervals = Intervals::new(self.asked.interval, end);
         let mut silence = Silence { moved: 0, since: Instant::now() };
         let span = self.span();
@@ -291,7 +291,7 @@ impl Session<'_, '_> {
             let wait = end.idle_for(STEP).min(intervals.due_in(end)).min(self.time_left(end));
             let heard = heard_within(&mut self.control, wait.min(self.beside.due_in()));
             match heard.map_err(|error| failed(&error))? {
-                Some(State::Clock) if self.beside.is_waiting() => self.take_time()?,
+                Some(TestState::Clock) if self.beside.is_waiting() => self.take_time()?,
                 Some(state) => {
                     // Nothing else that the server can say now is good.
                     let step = self.client.hear(state).map_err(|error| failed(&error.into()))?;
@@ -300,7 +300,7 @@ impl Session<'_, '_> {
                 None => {}
             }
             if self.stop.is_requested() {
-                let _gone = self.control.say(State::ClientTerminate);
+                let _gone = self.control.say(TestState::ClientTerminate);
                 return Err(Problem::broken("stopped; the test was given up, and nothing is kept"));
             }
             let is_broken = end.transfer.has_receiver_ended()
@@ -321,7 +321,7 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn say(&mut self, told: &mut Told, found: Option<Interval>) -> Result<(), Problem> {
+    fn say(&mut self, told: &mut MeasuredTest, found: Option<Interval>) -> Result<(), Problem> {
         let Some(interval) = found else { return Ok(()) };
         (self.listener)(&told.measured, Some(&interval))?;
         told.measured.intervals.push(interval);
@@ -348,7 +348,7 @@ impl Session<'_, '_> {
         let theirs = self.control.read_document(document::SERVER_RESULTS_MAX).map_err(failed)?;
         let theirs = Results::read(&theirs).map_err(|error| failed(error.into()))?;
         self.expect(Step::Finish)?;
-        self.control.say(State::IperfDone).map_err(failed)?;
+        self.control.say(TestState::IperfDone).map_err(failed)?;
         Ok(theirs)
     }
 }

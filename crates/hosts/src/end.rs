@@ -3,7 +3,7 @@
 use pipefill_core::record::{Instrument, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Bytes, Rate, Time};
-use pipefill_lab::one_end::{Counted, EndInstrument, Stream, Transfer, Work, cpu_times_us};
+use pipefill_lab::one_end::{Counted, EndInstrument, StreamSocket, Transfer, Work, cpu_times_us};
 use pipefill_remote::far_end::{FarEnd, FarStream};
 use pipefill_remote::iperf3::{Parameters, Results, StreamResult, Transport, stream_id};
 use std::io;
@@ -58,7 +58,7 @@ impl End {
     /// Those of the sockets.
     pub(super) fn new(
         asked: &Parameters,
-        streams: Vec<Stream>,
+        streams: Vec<StreamSocket>,
         most: Option<Rate>,
         (samples_max, every): (usize, Duration),
     ) -> io::Result<Self> {

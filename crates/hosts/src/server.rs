@@ -18,7 +18,7 @@ use pending::{Pending, PendingConnection, PendingEvent, TOO_MANY};
 use pipefill_core::problem::Problem;
 use pipefill_lab::one_end::{listen_tcp, listen_udp};
 use pipefill_remote::iperf3::refusal::Refusal;
-use pipefill_remote::iperf3::{Cookie, State};
+use pipefill_remote::iperf3::{Cookie, TestState};
 use pipefill_runs::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -158,7 +158,7 @@ impl Server {
                 waits.iter().map(|wait| !wait.revents().is_empty()).collect()
             };
             let events = self.pending.read(&are_ready[1..], self.shared.policy.key.as_ref());
-            events.into_iter().for_each(|event| self.take(event));
+            events.into_iter().for_each(|event| self.push(event));
             if are_ready[0] {
                 self.accept(listener);
             }
@@ -189,7 +189,7 @@ impl Server {
         }
     }
 
-    fn take(&mut self, event: PendingEvent) {
+    fn push(&mut self, event: PendingEvent) {
         match event {
             PendingEvent::Closed(peer, why) => self.shared.note(peer, why),
             PendingEvent::Named(connection, name) => self.place(connection, name),
@@ -198,7 +198,7 @@ impl Server {
             }
             PendingEvent::Refused { mut stream, peer, code, why } => {
                 let refusal = Refusal { code, errno: 0 };
-                let _gone = stream.write(&[&[State::ServerError.byte()][..], &refusal.bytes()].concat());
+                let _gone = stream.write(&[&[TestState::ServerError.byte()][..], &refusal.bytes()].concat());
                 self.shared.note(peer, &format!("refused: {why}"));
             }
         }
@@ -254,7 +254,7 @@ impl Server {
 
 /// Its socket has room for a byte, or it gets none.
 fn deny(mut stream: TcpStream) {
-    let _gone = stream.write(&[State::AccessDenied.byte()]);
+    let _gone = stream.write(&[TestState::AccessDenied.byte()]);
 }
 
 fn is_exhausted(error: &io::Error) -> bool {

@@ -3,7 +3,7 @@
 use pipefill_lab::one_end::retransmits_of;
 use pipefill_remote::clock::{Answer, Exchange, ROUNDS_MAX};
 use pipefill_remote::control::{Control, ControlError};
-use pipefill_remote::iperf3::{ProtocolError, State};
+use pipefill_remote::iperf3::{ProtocolError, TestState};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Questions before a test and after it, and after how long no more are asked: one is enough where the path loses most of them.
@@ -26,20 +26,20 @@ fn now_ns() -> u64 {
 /// # Errors
 /// [`ControlError`].
 pub(super) fn tell(control: &mut Control, patience: Duration) -> Result<(), ControlError> {
-    control.say(State::Clock)?;
+    control.say(TestState::Clock)?;
     let deadline = Instant::now() + 3 * patience;
     for _ in 0..=ROUNDS_MAX {
         let left = deadline.saturating_duration_since(Instant::now());
         match control.hear_within(left.min(patience))? {
-            Some(State::Clock) => answer(control)?,
-            Some(State::ClockDone) => return Ok(()),
+            Some(TestState::Clock) => answer(control)?,
+            Some(TestState::ClockDone) => return Ok(()),
             Some(got) => {
                 return Err(ProtocolError::OutOfOrder { got, when: "while it asked for the time" }.into());
             }
             None => return Err(ControlError::Late(patience)),
         }
     }
-    Err(ProtocolError::OutOfOrder { got: State::Clock, when: "too often" }.into())
+    Err(ProtocolError::OutOfOrder { got: TestState::Clock, when: "too often" }.into())
 }
 
 /// Answers a question that has just come.
@@ -60,10 +60,10 @@ pub(super) fn ask(control: &mut Control) -> Result<Vec<Exchange>, ControlError> 
     let (mut exchanges, began) = (Vec::new(), Instant::now());
     for _ in 0..ROUNDS {
         let asked_ns = now_ns();
-        control.say(State::Clock)?;
+        control.say(TestState::Clock)?;
         let got = control.hear()?;
         let got_ns = now_ns();
-        if got != State::Clock {
+        if got != TestState::Clock {
             return Err(ProtocolError::OutOfOrder { got, when: "instead of its time" }.into());
         }
         exchanges.extend(Exchange::of(asked_ns, control.read_clock()?, got_ns));
@@ -71,7 +71,7 @@ pub(super) fn ask(control: &mut Control) -> Result<Vec<Exchange>, ControlError> 
             break;
         }
     }
-    control.say(State::ClockDone)?;
+    control.say(TestState::ClockDone)?;
     Ok(exchanges)
 }
 
@@ -113,7 +113,7 @@ impl Beside {
         if self.due_in().is_zero() {
             self.next = Instant::now() + self.every;
             self.asked_ns = Some(now_ns());
-            control.say(State::Clock)?;
+            control.say(TestState::Clock)?;
         }
         Ok(())
     }

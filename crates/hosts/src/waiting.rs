@@ -1,7 +1,7 @@
 //! Waiting for the other end's word.
 
 use pipefill_remote::control::{Control, ControlError};
-use pipefill_remote::iperf3::State;
+use pipefill_remote::iperf3::TestState;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// [`ControlError`].
-pub(crate) fn heard_within(control: &mut Control, span: Duration) -> Result<Option<State>, ControlError> {
+pub(crate) fn heard_within(control: &mut Control, span: Duration) -> Result<Option<TestState>, ControlError> {
     /// Once there is something, it is a whole byte.
     const AT_ONCE: Duration = Duration::from_secs(1);
     let span = Timespec::try_from(span).ok();

@@ -10,7 +10,7 @@ use crate::netlink;
 use crate::sys::packet::{Input, PacketSocket};
 use crate::sys::received::{Packet as Captured, Received};
 use crate::topology::{HOST_INTERFACE, Topology};
-use pipefill_capture::write::{About, Packet, SNAP_LENGTH, Way, Writer};
+use pipefill_capture::write::{About, Packet, PacketDirection, SNAP_LENGTH, Writer};
 use pipefill_core::cell::CapturePackets;
 use pipefill_core::record::Counter;
 use pipefill_core::units::Seed;
@@ -140,7 +140,7 @@ fn write<W: Write>(
     packets: CapturePackets,
 ) -> io::Result<()> {
     let unix_ns = received.realtime_ns;
-    let way = if received.is_outgoing { Way::Outbound } else { Way::Inbound };
+    let way = if received.is_outgoing { PacketDirection::Outbound } else { PacketDirection::Inbound };
     if packets == CapturePackets::Kept {
         let head: &[u8] = match &received.packet {
             Captured::Head(bytes) => bytes,

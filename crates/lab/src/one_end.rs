@@ -7,8 +7,8 @@ mod sockets;
 
 pub use instrument::{EndInstrument, why_invalid};
 pub use sockets::{
-    Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, insist, listen_tcp, listen_udp,
-    mss_of, probe, retransmits_of, silent_for,
+    SocketError, SocketOptions, answer_hello, apply, connect_tcp, connect_udp, insist, listen_tcp,
+    listen_udp, mss_of, probe, retransmits_of, silent_for,
 };
 
 use crate::clock::RunClock;
@@ -59,7 +59,7 @@ pub struct Work {
 
 /// A connected socket and what it is for.
 #[derive(Debug)]
-pub struct Stream {
+pub struct StreamSocket {
     /// TCP or UDP; it is made non-blocking.
     pub socket: Socket,
     /// Whether this end sends on it.
@@ -128,10 +128,10 @@ impl Transfer {
     ///
     /// # Errors
     /// Those of the sockets, and where there can be no more threads.
-    pub fn start(work: Work, streams: Vec<Stream>) -> io::Result<Self> {
+    pub fn start(work: Work, streams: Vec<StreamSocket>) -> io::Result<Self> {
         let (mut senders, mut receivers) = (Group::default(), Group::default());
         let mut places = Vec::new();
-        for Stream { socket, sends } in streams {
+        for StreamSocket { socket, sends } in streams {
             socket.set_nonblocking(true)?;
             match (work.is_udp, sends) {
                 (true, true) => datagram::want_errors(&socket),

@@ -83,7 +83,7 @@ pub(crate) fn overflowed(spec: &CellSpec, stalls: &[Stall], began: [&[Time]; 2])
             let way = path.way(direction);
             let (least, drain) = (filling(way, rtt)?, drain_time(way, rtt)?);
             let stalls = stalls.iter().filter(|stall| Duration::from_nanos(stall.late_ns) >= least);
-            told(direction, began, &stalls.map(|stall| echo(stall, rtt + drain)).collect::<Vec<_>>())
+            late_releases(direction, began, &stalls.map(|stall| echo(stall, rtt + drain)).collect::<Vec<_>>())
         })
         .collect()
 }
@@ -94,7 +94,7 @@ fn echo(stall: &Stall, after: Duration) -> [u64; 2] {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn told(direction: Direction, began: &[Time], echoes: &[[u64; 2]]) -> Option<Invalid> {
+fn late_releases(direction: Direction, began: &[Time], echoes: &[[u64; 2]]) -> Option<Invalid> {
     let is_echo = |t: u64| echoes.iter().any(|[from, until]| (*from..=*until).contains(&t));
     let after_stalls = began.iter().filter(|at| is_echo(at.micros())).count();
     (after_stalls as f64 > BY_CHANCE * began.len() as f64).then(|| {

@@ -26,11 +26,11 @@ pub fn namespace_file(name: &str) -> PathBuf {
 
 /// The network namespace of a host.
 #[derive(Debug)]
-pub struct Place {
+pub struct HostNamespace {
     namespace: Namespace,
 }
 
-impl Place {
+impl HostNamespace {
     /// The one of this process.
     ///
     /// # Errors
@@ -150,8 +150,8 @@ impl Pair {
     /// # Errors
     /// [`NoPair`].
     pub fn find(
-        sender: Place,
-        receiver: Place,
+        sender: HostNamespace,
+        receiver: HostNamespace,
         address: Option<IpAddr>,
         family: Family,
         changes_machines: bool,
@@ -197,7 +197,11 @@ impl Pair {
 }
 
 /// The sender's own address on its way to the receiver's `address`, and how long the way there and back takes.
-fn reach(sender: &Place, receiver: &Place, address: IpAddr) -> io::Result<(IpAddr, Duration)> {
+fn reach(
+    sender: &HostNamespace,
+    receiver: &HostNamespace,
+    address: IpAddr,
+) -> io::Result<(IpAddr, Duration)> {
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -240,7 +244,7 @@ mod tests {
             set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
                 .unwrap();
             assert!(Namespace::create().is_err(), "it is privileged all the same");
-            let own = Place::own().unwrap();
+            let own = HostNamespace::own().unwrap();
             own.is_machine();
             let changed = own.change("sender", &host, false).unwrap();
             assert!(changed.settings.iter().any(|setting| setting.name == "net.ipv4.tcp_rmem"));

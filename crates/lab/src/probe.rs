@@ -27,7 +27,7 @@ pub struct Check {
     /// What was tried, e.g. `network namespaces`.
     pub name: String,
     /// How it went.
-    pub state: State,
+    pub state: CheckState,
     /// What was found, with figures.
     pub detail: String,
     /// What to do about it; `None` where nothing has to be done.
@@ -37,7 +37,7 @@ pub struct Check {
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckState {
     /// Works.
     Ok,
     /// The lab runs, with a limit that the detail names.
@@ -47,7 +47,7 @@ pub enum State {
 }
 
 impl Check {
-    fn new(name: &str, state: State, detail: impl Into<String>) -> Self {
+    fn new(name: &str, state: CheckState, detail: impl Into<String>) -> Self {
         Self { name: name.to_owned(), state, detail: detail.into(), remedy: None }
     }
 
@@ -59,7 +59,7 @@ impl Check {
 /// Tries everything that the lab needs or can use. Takes about half a second.
 pub fn checks(privilege: &Result<Privilege, Problem>) -> Vec<Check> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut checks = vec![Check::new("kernel", State::Ok, format!("Linux {}", kernel.trim()))];
+    let mut checks = vec![Check::new("kernel", CheckState::Ok, format!("Linux {}", kernel.trim()))];
     match privilege {
         Ok(privilege) => {
             checks.push(privileged(*privilege));
@@ -67,7 +67,10 @@ pub fn checks(privilege: &Result<Privilege, Problem>) -> Vec<Check> {
         }
         Err(denied) => {
             let remedy = denied.remedy.clone();
-            checks.push(Check { remedy, ..Check::new("network namespaces", State::Missing, &denied.what) });
+            checks.push(Check {
+                remedy,
+                ..Check::new("network namespaces", CheckState::Missing, &denied.what)
+            });
         }
     }
     checks.extend([cpus(), timer(), congestion_controls(), socket_buffers(), tcp_info_length()]);
@@ -80,16 +83,18 @@ fn privileged(privilege: Privilege) -> Check {
         Privilege::UserNamespace => "allowed inside a user namespace, as for any user",
         Privilege::User => "not allowed",
     };
-    Check::new("network namespaces", State::Ok, detail)
+    Check::new("network namespaces", CheckState::Ok, detail)
 }
 
 fn path() -> Check {
     let name = "emulated path";
     match Topology::build(&probe_path()) {
-        Ok(_) => {
-            Check::new(name, State::Ok, "veth pairs, AF_PACKET rings with virtio-net headers, static routes")
-        }
-        Err(error) => Check::new(name, State::Missing, format!("cannot be built: {error}"))
+        Ok(_) => Check::new(
+            name,
+            CheckState::Ok,
+            "veth pairs, AF_PACKET rings with virtio-net headers, static routes",
+        ),
+        Err(error) => Check::new(name, CheckState::Missing, format!("cannot be built: {error}"))
             .remedy("a kernel with CONFIG_VETH and CONFIG_PACKET, and CAP_NET_RAW"),
     }
 }
@@ -104,11 +109,11 @@ fn probe_path() -> PathSpec {
 fn real_time() -> Check {
     let granted = thread::spawn(scheduling::real_time).join().unwrap_or(false);
     if granted {
-        return Check::new("real-time data path", State::Ok, "SCHED_FIFO granted");
+        return Check::new("real-time data path", CheckState::Ok, "SCHED_FIFO granted");
     }
     Check::new(
         "real-time data path",
-        State::Limited,
+        CheckState::Limited,
         "SCHED_FIFO refused: under load packets leave late, and more runs are invalid",
     )
     .remedy("run it as root, or keep this machine idle while it measures; --resume repeats invalid runs")
@@ -117,10 +122,13 @@ fn real_time() -> Check {
 fn congestion_states(privilege: Privilege) -> Check {
     let name = "congestion states";
     match Trace::probe() {
-        Ok(()) => Check::new(name, State::Ok, "exact, with a list of retransmits: BPF (tp_btf tracepoints)"),
+        Ok(()) => {
+            Check::new(name, CheckState::Ok, "exact, with a list of retransmits: BPF (tp_btf tracepoints)")
+        }
         Err(why) => {
             let detail = format!("sampled from tcp_info, without a list of retransmits; BPF: {why}");
-            Check::new(name, State::Limited, detail).remedy(bpf::remedy(bpf::Obstacles::found(privilege)))
+            Check::new(name, CheckState::Limited, detail)
+                .remedy(bpf::remedy(bpf::Obstacles::of_process(privilege)))
         }
     }
 }
@@ -134,13 +142,17 @@ fn netem() -> Check {
         })
     });
     match found {
-        Ok(true) => Check::new("tc netem", State::Ok, "present; the lab needs none, pipefill shape uses it"),
+        Ok(true) => {
+            Check::new("tc netem", CheckState::Ok, "present; the lab needs none, pipefill shape uses it")
+        }
         Ok(false) => Check::new(
             "tc netem",
-            State::Ok,
+            CheckState::Ok,
             "absent; the lab needs none, and pipefill shape has only --rate without it",
         ),
-        Err(error) => Check::new("tc netem", State::Ok, format!("unknown ({error}); the lab needs none")),
+        Err(error) => {
+            Check::new("tc netem", CheckState::Ok, format!("unknown ({error}); the lab needs none"))
+        }
     }
 }
 
@@ -148,9 +160,9 @@ fn cpus() -> Check {
     let count = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let detail = format!("{count}");
     if count >= 2 {
-        return Check::new("CPUs", State::Ok, detail);
+        return Check::new("CPUs", CheckState::Ok, detail);
     }
-    Check::new("CPUs", State::Limited, "1: sender, receiver and path share it").remedy(
+    Check::new("CPUs", CheckState::Limited, "1: sender, receiver and path share it").remedy(
         "use two CPUs or more, or trust only rates well below what a path without a rate reaches here",
     )
 }
@@ -168,7 +180,7 @@ fn timer() -> Check {
         meter.summary()
     });
     let Some(late) = measured.join().ok().flatten() else {
-        return Check::new("timer", State::Limited, "not measured");
+        return Check::new("timer", CheckState::Limited, "not measured");
     };
     let detail = format!(
         "{} sleeps of 1 ms ended late by {} µs (median), {} µs (99th percentile)",
@@ -177,7 +189,7 @@ fn timer() -> Check {
         late.p99_ns / 1_000
     );
     let is_fine = late.p99_ns < 500_000;
-    let check = Check::new("timer", if is_fine { State::Ok } else { State::Limited }, detail);
+    let check = Check::new("timer", if is_fine { CheckState::Ok } else { CheckState::Limited }, detail);
     if is_fine { check } else { check.remedy("stop other load on this machine before you measure") }
 }
 
@@ -186,11 +198,12 @@ fn congestion_controls() -> Check {
         fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control")).unwrap_or_default()
     };
     let available = read("available");
-    let check = Check::new("congestion control", State::Ok, available.trim());
+    let check = Check::new("congestion control", CheckState::Ok, available.trim());
     if available.split_whitespace().any(|name| name == "cubic") {
         return check;
     }
-    Check { state: State::Limited, ..check }.remedy("modprobe tcp_cubic, or name another one in the scenario")
+    Check { state: CheckState::Limited, ..check }
+        .remedy("modprobe tcp_cubic, or name another one in the scenario")
 }
 
 fn socket_buffers() -> Check {
@@ -200,10 +213,12 @@ fn socket_buffers() -> Check {
     let forced = Socket::new(Domain::IPV4, Type::DGRAM, None)
         .and_then(|socket| set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(64_i32 << 20)));
     match forced {
-        Ok(()) => Check::new("socket buffers", State::Ok, format!("{detail}; this process may exceed them")),
+        Ok(()) => {
+            Check::new("socket buffers", CheckState::Ok, format!("{detail}; this process may exceed them"))
+        }
         Err(_) => Check::new(
             "socket buffers",
-            State::Limited,
+            CheckState::Limited,
             format!("{detail}; larger sndbuf and rcvbuf are cut to these"),
         )
         .remedy("raise net.core.rmem_max and net.core.wmem_max with sysctl, or run it as root"),
@@ -215,14 +230,14 @@ fn tcp_info_length() -> Check {
         .and_then(|socket| tcp_info(&socket, &mut [0; 512]))
         .map_err(|error: io::Error| error.to_string());
     match length {
-        Ok(length) if length >= 232 => Check::new("tcp_info", State::Ok, format!("{length} bytes")),
+        Ok(length) if length >= 232 => Check::new("tcp_info", CheckState::Ok, format!("{length} bytes")),
         Ok(length) => Check::new(
             "tcp_info",
-            State::Limited,
+            CheckState::Limited,
             format!(
                 "{length} bytes: this kernel does not report the peer's window (tcpi_snd_wnd, Linux 5.4)"
             ),
         ),
-        Err(error) => Check::new("tcp_info", State::Missing, error),
+        Err(error) => Check::new("tcp_info", CheckState::Missing, error),
     }
 }

@@ -44,8 +44,8 @@ impl Waiting {
     /// Hands every row to `sink`, until all who write have ended or the sink fails.
     pub(crate) fn drain_into(self, sink: &mut dyn Sink) -> Result<(), SinkError> {
         while let Ok(first) = self.0.recv() {
-            sink.take(first)?;
-            self.0.try_iter().try_for_each(|row| sink.take(row))?;
+            sink.push(first)?;
+            self.0.try_iter().try_for_each(|row| sink.push(row))?;
             thread::sleep(REST);
         }
         Ok(())

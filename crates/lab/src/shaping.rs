@@ -19,7 +19,7 @@ mod switch;
 mod tree;
 
 pub use flows::{Flows, Peer};
-pub use left::{Found, found, sweep, undo};
+pub use left::{ShapedInterface, shaped_interfaces, sweep, undo};
 pub use reading::{QUEUE_EVERY, ShapedDiscipline, ShapedQueue};
 pub use switch::inside;
 pub use tree::Carried;

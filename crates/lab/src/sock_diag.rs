@@ -47,7 +47,7 @@ pub struct SockDiag {
 
 /// One socket, for as long as its message is looked at.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct SocketReport<'a> {
     /// Number that the kernel gives a socket once: it tells a new socket on the same ports from the old one.
     pub cookie: u64,
     /// This host's address and port.
@@ -138,7 +138,7 @@ impl SockDiag {
     ///
     /// # Errors
     /// The kernel refuses, or does not answer.
-    pub fn dump(&mut self, states: u32, mut each: impl FnMut(&Seen<'_>)) -> io::Result<Dump> {
+    pub fn dump(&mut self, states: u32, mut each: impl FnMut(&SocketReport<'_>)) -> io::Result<Dump> {
         let mut all = Dump::default();
         for family in [libc::AF_INET, libc::AF_INET6] {
             let asked = Asked { family: family as u8, protocol: libc::IPPROTO_TCP as u8, states };
@@ -170,7 +170,7 @@ impl SockDiag {
     pub fn look_at(
         &mut self,
         sockets: &[(u64, SocketAddr, SocketAddr)],
-        mut each: impl FnMut(&Seen<'_>),
+        mut each: impl FnMut(&SocketReport<'_>),
     ) -> io::Result<()> {
         for some in sockets.chunks(AT_ONCE) {
             self.sequence = self.sequence.wrapping_add(1);
@@ -186,7 +186,7 @@ impl SockDiag {
     }
 
     /// Takes the answer to a request for one socket.
-    fn answer(&mut self, each: &mut impl FnMut(&Seen<'_>)) -> io::Result<()> {
+    fn answer(&mut self, each: &mut impl FnMut(&SocketReport<'_>)) -> io::Result<()> {
         let length = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
         let mut take = |message: &[u8]| socket(message).map(|seen| each(&seen)).is_some();
         match read(&self.buffer[..length], self.sequence, &mut Dump::default(), &mut take) {
@@ -297,7 +297,7 @@ fn refused(payload: &[u8]) -> io::Result<bool> {
 }
 
 /// `struct inet_diag_msg` with its attributes; `None` for what is none.
-pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
+pub fn socket(bytes: &[u8]) -> Option<SocketReport<'_>> {
     let (&family, &state) = (bytes.first()?, bytes.get(1)?);
     let address = |at: usize| -> Option<IpAddr> {
         let octets: [u8; 16] = bytes.get(at..at + 16)?.try_into().ok()?;
@@ -309,7 +309,7 @@ pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
         }
     };
     let port = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let mut seen = Seen {
+    let mut seen = SocketReport {
         cookie: u64::from(u32_at(bytes, 44)?) | u64::from(u32_at(bytes, 48)?) << 32,
         local: SocketAddr::new(address(8)?, port(4)?),
         remote: SocketAddr::new(address(24)?, port(6)?),
@@ -333,7 +333,7 @@ pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
 
 /// The same of a UDP socket.
 fn udp_socket(bytes: &[u8]) -> Option<UdpSocket> {
-    let Seen { cookie, local, remote, inode, memory, .. } = socket(bytes)?;
+    let SocketReport { cookie, local, remote, inode, memory, .. } = socket(bytes)?;
     let (receive_queue, send_queue) = (u32_at(bytes, 56)?, u32_at(bytes, 60)?);
     Some(UdpSocket { cookie, local, remote, inode, receive_queue, send_queue, memory })
 }

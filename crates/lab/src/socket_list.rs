@@ -32,7 +32,7 @@ const BUFFER: usize = 1 << 16;
 /// One socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Brief {
-    /// As in [`crate::sock_diag::Seen`].
+    /// As in [`crate::sock_diag::SocketReport`].
     pub cookie: u64,
     /// This host's address and port.
     pub local: SocketAddr,

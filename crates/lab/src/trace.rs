@@ -169,7 +169,7 @@ impl Trace {
             rows.push(row);
             Ok(())
         });
-        rows.into_iter().try_for_each(|row| sink.take(row))
+        rows.into_iter().try_for_each(|row| sink.push(row))
     }
 
     /// Stops watching, and ends what has no end yet; what the ring still has came after the counters. Returns how many events the
@@ -177,7 +177,7 @@ impl Trace {
     pub(crate) fn finish(mut self, sink: &mut dyn Sink) -> Result<Option<u64>, SinkError> {
         self.programs = None;
         let open = self.streams.values_mut().flat_map(|watched| watched.episode.end(false));
-        open.map(AnyRow::Retransmit).try_for_each(|row| sink.take(row))?;
+        open.map(AnyRow::Retransmit).try_for_each(|row| sink.push(row))?;
         Ok(self.lost())
     }
 
@@ -231,7 +231,7 @@ impl Watched {
         let segments = event.total_retrans.wrapping_sub(self.retransmits);
         self.retransmits = event.total_retrans;
         let state = CaState::from_kernel(event.state).unwrap_or(CaState::Loss);
-        let is_known = self.episode.take(Retransmit {
+        let is_known = self.episode.push(Retransmit {
             t_us: clock.at_monotonic(event.at_ns).micros(),
             stream: self.stream,
             seq_from: event.seq_from,

@@ -19,7 +19,7 @@ const ETHERNET: u32 = 14;
 
 /// The parts that take no time.
 #[derive(Debug)]
-pub(crate) struct Entry<T> {
+pub(crate) struct PathEntry<T> {
     loss: Option<Loss>,
     inner_mtu: Option<InnerMtuSpec>,
     /// Dropped by the inner link, and to be reported to their senders.
@@ -57,7 +57,7 @@ struct Changes {
     phase: usize,
 }
 
-impl<T: IpPacket> Entry<T> {
+impl<T: IpPacket> PathEntry<T> {
     /// The entry of `spec`; `None` where it does nothing. Each part draws from its own stream of `seed`.
     pub(crate) fn new(spec: &DirectionSpec, name: &str, seed: Seed) -> Option<Self> {
         let stream = |part: &str| Prng::stream(seed, &format!("{name}/{part}"));

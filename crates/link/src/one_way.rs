@@ -5,7 +5,7 @@
 use crate::aqm::AqmCounts;
 use crate::bottleneck::FedBy;
 use crate::counters::{Backlog, Count, Counters};
-use crate::entry::{Entry, Fate};
+use crate::entry::{Fate, PathEntry};
 use crate::ip_packet::IpPacket;
 use crate::packet::{Packet, Released};
 use crate::stages::Stages;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// packets on reception), its delay counts from that instant, and order and rate are still kept.
 #[derive(Debug)]
 pub struct OneWay<T> {
-    entry: Option<Box<Entry<T>>>,
+    entry: Option<Box<PathEntry<T>>>,
     stages: Stages<T>,
     counters: Counters,
 }
@@ -38,7 +38,7 @@ impl<T: IpPacket> OneWay<T> {
     /// The same, whose bottleneck behind a delay is fed in another way.
     pub fn fed_by(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed, fed_by: FedBy) -> Self {
         Self {
-            entry: Entry::new(spec, name, seed).map(Box::new),
+            entry: PathEntry::new(spec, name, seed).map(Box::new),
             stages: Stages::new(spec, rtt, name, seed, fed_by),
             counters: Counters::new(spec),
         }

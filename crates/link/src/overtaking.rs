@@ -12,7 +12,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// A queue in order of due.
 #[derive(Debug)]
 pub(crate) struct Overtaking<T> {
-    waiting: BinaryHeap<Reverse<Entry<T>>>,
+    waiting: BinaryHeap<Reverse<OvertakingPacket<T>>>,
     /// Left, but not yet taken by the driver.
     left: VecDeque<Released<T>>,
     backlog: Count,
@@ -50,7 +50,7 @@ impl<T> Overtaking<T> {
     pub(crate) fn push(&mut self, due: Time, packet: Packet<T>) {
         self.arrivals += 1;
         self.backlog += Count::packet(packet.bytes);
-        self.waiting.push(Reverse(Entry { due, arrival: self.arrivals, packet }));
+        self.waiting.push(Reverse(OvertakingPacket { due, arrival: self.arrivals, packet }));
     }
 
     pub(crate) fn next_due(&self) -> Option<Time> {
@@ -78,38 +78,38 @@ impl<T> Overtaking<T> {
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct OvertakingPacket<T> {
     due: Time,
     /// Counted from 1.
     arrival: u64,
     packet: Packet<T>,
 }
 
-impl<T> Entry<T> {
+impl<T> OvertakingPacket<T> {
     const fn key(&self) -> (Time, u64) {
         (self.due, self.arrival)
     }
 }
 
-impl<T> Ord for Entry<T> {
+impl<T> Ord for OvertakingPacket<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl<T> PartialOrd for Entry<T> {
+impl<T> PartialOrd for OvertakingPacket<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Entry<T> {
+impl<T> PartialEq for OvertakingPacket<T> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<T> Eq for Entry<T> {}
+impl<T> Eq for OvertakingPacket<T> {}
 
 #[cfg(test)]
 mod tests {

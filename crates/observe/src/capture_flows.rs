@@ -106,7 +106,7 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
             if seen.connection.half(side).payload_bytes() > 0 {
                 let mut flow = flow(seen, side, samples, from_ns);
                 flow.judge(&results, direction);
-                flow.know(&facts, direction);
+                flow.add_path_facts(&facts, direction);
                 flow.know_stacks(handshake::stack(&seen.connection, side.other()).0);
                 flows.push(flow);
             }

@@ -118,13 +118,13 @@ impl Sum {
 
 impl RttCounts {
     pub(crate) fn add(&mut self, rtt_us: u64, of: &Addition) {
-        self.counts[Self::place(rtt_us)] += 1;
+        self.counts[Self::bucket(rtt_us)] += 1;
         self.sum_us += rtt_us;
         of.replace_worst(&mut self.worst, rtt_us);
     }
 
     /// Where in `counts` a round trip is counted.
-    pub fn place(rtt_us: u64) -> usize {
+    pub fn bucket(rtt_us: u64) -> usize {
         RTT_BOUNDS_US.partition_point(|&bound| bound < rtt_us)
     }
 }
@@ -198,7 +198,7 @@ impl Groups {
     }
 
     /// The group with these labels at `now_us`; that of all others where there is no room for one more.
-    pub(crate) fn place(&mut self, labels: Vec<String>, now_us: u64) -> GroupPlace {
+    pub(crate) fn find_or_add(&mut self, labels: Vec<String>, now_us: u64) -> GroupPlace {
         let of_all_others = GroupPlace { slot: None, number: self.created };
         // A process may be called so too.
         if labels.iter().all(|label| label == OTHER) {
@@ -242,7 +242,7 @@ impl Groups {
         }
     }
 
-    /// The figures of a group that [`Self::place`] has named, or that is current, at `now_us`.
+    /// The figures of a group that [`Self::find_or_add`] has named, or that is current, at `now_us`.
     pub(crate) fn at(&mut self, place: GroupPlace, now_us: u64) -> &mut GroupFigures {
         let Some(slot) = place.slot else { return &mut self.other };
         let group = &mut self.groups[slot];
@@ -312,21 +312,21 @@ mod tests {
     fn a_group_that_was_not_used_for_long_makes_room_and_one_that_was_does_not() {
         let mut groups = Groups::new(1);
         let label = |name: &str| vec![name.to_owned()];
-        let a = groups.place(label("a"), 0);
+        let a = groups.find_or_add(label("a"), 0);
         groups.at(a, 0).sent_bytes = 1;
-        let b = groups.place(label("b"), KEPT_US);
+        let b = groups.find_or_add(label("b"), KEPT_US);
         groups.at(b, KEPT_US).sent_bytes += 2;
         assert!(!a.is_other() && b.is_other());
         assert!(groups.is_current(a, KEPT_US) && groups.is_current(b, KEPT_US));
         assert!(!groups.is_current(b, KEPT_US + 1), "there may be room for it");
-        assert!(!groups.place(label("c"), KEPT_US + 1).is_other(), "a was not used since 0");
+        assert!(!groups.find_or_add(label("c"), KEPT_US + 1).is_other(), "a was not used since 0");
         assert!(!groups.is_current(a, KEPT_US + 1), "its place is another one's");
         assert_eq!(groups.all().into_iter().map(|(labels, _)| labels).collect::<Vec<_>>(), [label("c")]);
         assert_eq!(groups.other().sent_bytes, 2);
-        let used = groups.place(label("c"), KEPT_US + 2);
+        let used = groups.find_or_add(label("c"), KEPT_US + 2);
         groups.at(used, KEPT_US + 2);
-        assert!(groups.place(label("d"), 2 * KEPT_US + 2).is_other(), "c was used since");
-        assert!(!groups.place(label("d"), 2 * KEPT_US + 3).is_other());
+        assert!(groups.find_or_add(label("d"), 2 * KEPT_US + 2).is_other(), "c was used since");
+        assert!(!groups.find_or_add(label("d"), 2 * KEPT_US + 3).is_other());
     }
 
     proptest! {
@@ -338,7 +338,7 @@ mod tests {
         ) {
             let mut groups = Groups::new(most);
             for (at, (name, bytes)) in additions.iter().enumerate() {
-                let place = groups.place(vec![name.to_string()], at as u64);
+                let place = groups.find_or_add(vec![name.to_string()], at as u64);
                 groups.at(place, at as u64).received_bytes += bytes;
             }
             let all = groups.all();

@@ -239,7 +239,7 @@ impl Meter {
         // A UDP socket without a peer.
         let remote = (remote.port() != 0).then_some(remote.ip());
         let labels = self.by.labels(process, remote, &mut self.cgroups);
-        MeteredGroup { place: self.groups.place(labels, self.at_us), pid }
+        MeteredGroup { place: self.groups.find_or_add(labels, self.at_us), pid }
     }
 
     /// What was counted so far; `looks` has no connections, `followed` are there.
@@ -262,17 +262,17 @@ mod tests {
     use super::*;
     use crate::tracker::Tracker;
     use pipefill_analysis::judge::Span;
-    use pipefill_lab::sock_diag::Seen;
+    use pipefill_lab::sock_diag::SocketReport;
     use proptest::prelude::*;
 
     /// A look each second, of connections by cookie, the payload that was acknowledged, and the bytes in flight.
-    struct Looks {
+    struct MeteredTracker {
         tracker: Tracker,
         meter: Meter,
         looks: u64,
     }
 
-    impl Looks {
+    impl MeteredTracker {
         fn new() -> Self {
             let meter = Meter::new("remote/32".parse().unwrap(), 10);
             Self { tracker: Tracker::default(), meter, looks: 0 }
@@ -289,7 +289,7 @@ mod tests {
                     info[at..at + 4].copy_from_slice(&value.to_ne_bytes());
                 }
                 info[120..128].copy_from_slice(&acked.to_ne_bytes());
-                let seen = Seen {
+                let seen = SocketReport {
                     cookie,
                     local: ([10, 0, 0, 1], 50_000).into(),
                     remote: ([10, 0, 0, 2], 443).into(),
@@ -300,7 +300,7 @@ mod tests {
                     congestion_control: None,
                     memory: None,
                 };
-                tracker.take(&seen, at_us, true);
+                tracker.push(&seen, at_us, true);
             }
             tracker.end(|cookie, mut gone| {
                 meter.count(cookie, &mut gone, None, is_first);
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_was_carried_before_the_first_look_is_not_counted_and_all_of_a_later_connection_is() {
-        let mut looks = Looks::new();
+        let mut looks = MeteredTracker::new();
         looks.look(&[(1, 5_000, 0)]);
         assert_eq!(looks.figures(), GroupFigures::default());
         looks.look(&[(1, 8_000, 0), (2, 1_500, 0)]);
@@ -356,7 +356,7 @@ mod tests {
     /// The kernel may leave out a socket while others come and go.
     #[test]
     fn a_connection_that_one_look_did_not_show_is_not_counted_again() {
-        let mut looks = Looks::new();
+        let mut looks = MeteredTracker::new();
         looks.look(&[]);
         looks.look(&[(1, 1_000_000, 0)]);
         looks.look(&[]);
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn time_is_counted_while_there_is_something_to_do_a_second_later_and_idle_time_is_nobodys() {
-        let mut looks = Looks::new();
+        let mut looks = MeteredTracker::new();
         for at in 0..4 {
             looks.look(&[(1, at * 1_000, 1)]);
         }
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn time_goes_to_the_holders_in_it_and_the_rest_is_unknown() {
-        let mut looks = Looks::new();
+        let mut looks = MeteredTracker::new();
         for at in 0..4 {
             looks.look(&[(1, at * 1_000, 1)]);
         }
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn findings_are_of_the_last_minute_and_bounded() {
-        let mut looks = Looks::new();
+        let mut looks = MeteredTracker::new();
         looks.look(&[(1, 0, 1)]);
         for port in 0..300 {
             let remote = format!("192.0.2.1:{port}");
@@ -447,7 +447,7 @@ mod tests {
             spans in prop::collection::vec((0_u64..5_000_000, 0_u64..5_000_000, 0..LimitedBy::ALL.len()), 0..20),
             to_us in 0_u64..6_000_000,
         ) {
-            let mut looks = Looks::new();
+            let mut looks = MeteredTracker::new();
             looks.look(&[(1, 0, 1)]);
             let spans: Vec<_> =
                 spans.into_iter().map(|(from, to, holder)| (from, to, LimitedBy::ALL[holder])).collect();

@@ -23,13 +23,13 @@ type Questions = Vec<(u64, SocketAddr, SocketAddr)>;
 pub(crate) struct ShortList {
     /// The namespace; the own one where there is none.
     netns: Option<PathBuf>,
-    state: State,
+    state: ListState,
     /// Whether connections closed before the last look, without which the list need not name those that are idle.
     had_closed: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum ListState {
     NotTried,
     Refused,
     Ready(Box<SocketList>),
@@ -44,7 +44,7 @@ struct Pass {
 impl ShortList {
     /// Starts nothing yet.
     pub(crate) const fn of(netns: Option<PathBuf>) -> Self {
-        Self { netns, state: State::NotTried, had_closed: true }
+        Self { netns, state: ListState::NotTried, had_closed: true }
     }
 
     /// Looks at all sockets that `filter` wants. `None` where a dump is to be made instead: few sockets, most of them new or busy, states
@@ -72,7 +72,7 @@ impl ShortList {
         if pass.questions.len() * QUESTION > pass.sockets {
             return Ok(None);
         }
-        diag.look_at(&pass.questions, |seen| tracker.take(seen, micros(began.elapsed()), true))?;
+        diag.look_at(&pass.questions, |seen| tracker.push(seen, micros(began.elapsed()), true))?;
         Ok(Some(Dump { sockets: pass.sockets, ..Dump::default() }))
     }
 
@@ -83,7 +83,7 @@ impl ShortList {
         let list = self.ready()?;
         let changed = if by_changes { changes(list, tracker, t_us).transpose() } else { None };
         let Ok(pass) = changed.unwrap_or_else(|| all(list, filter, tracker, t_us)) else {
-            self.state = State::Refused;
+            self.state = ListState::Refused;
             return None;
         };
         self.had_closed = pass.sockets < tracker.count();
@@ -91,13 +91,13 @@ impl ShortList {
     }
 
     fn ready(&mut self) -> Option<&mut SocketList> {
-        if matches!(self.state, State::NotTried) {
+        if matches!(self.state, ListState::NotTried) {
             let started = SocketList::start(self.netns.as_deref());
-            self.state = started.map_or(State::Refused, |list| State::Ready(Box::new(list)));
+            self.state = started.map_or(ListState::Refused, |list| ListState::Ready(Box::new(list)));
         }
         match &mut self.state {
-            State::Ready(list) => Some(list),
-            State::NotTried | State::Refused => None,
+            ListState::Ready(list) => Some(list),
+            ListState::NotTried | ListState::Refused => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::groups::MeteredGroup;
 use pipefill_analysis::findings::connections::Exact;
 use pipefill_core::record::{Observed, Process, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{self, TcpInfo};
-use pipefill_lab::sock_diag::Seen;
+use pipefill_lab::sock_diag::SocketReport;
 use pipefill_lab::socket_list::Brief;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -134,13 +134,13 @@ impl Tracker {
     }
 
     /// Takes a socket at `t_us`; `is_all` where all are looked at, not only the busy ones.
-    pub(crate) fn take(&mut self, seen: &Seen<'_>, t_us: u64, is_all: bool) {
+    pub(crate) fn push(&mut self, seen: &SocketReport<'_>, t_us: u64, is_all: bool) {
         let most = (SAMPLES_ALL / self.lively.max(1)).clamp(2, SAMPLES_MAX);
         if let Some(known) = self.connections.get_mut(&seen.cookie) {
             known.confirm(self.confirmed);
             known.looks += u64::from(is_all && known.look != self.look);
             known.look = self.look;
-            known.see(seen, t_us, most);
+            known.observe(seen, t_us, most);
         } else if is_all && self.connections.len() >= CONNECTIONS_MAX {
             self.gone.not_followed += 1;
         } else if is_all && let Some(sample) = sample(seen, t_us) {
@@ -322,7 +322,7 @@ impl Closed {
 }
 
 impl Tracked {
-    fn see(&mut self, seen: &Seen<'_>, t_us: u64, most: usize) {
+    fn observe(&mut self, seen: &SocketReport<'_>, t_us: u64, most: usize) {
         if seen.inode != 0 {
             self.inode = seen.inode;
         }
@@ -419,7 +419,7 @@ impl Tracked {
 }
 
 /// Whether data waits to be written, acknowledged or read, although no counter moves.
-fn is_under_way(seen: &Seen<'_>) -> bool {
+fn is_under_way(seen: &SocketReport<'_>) -> bool {
     let is_still =
         |range: Range<usize>| seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0));
     // A little that nobody reads stops no sender: half a buffer does.
@@ -458,7 +458,7 @@ const fn is_opening(info: &TcpInfo) -> bool {
     matches!(info.state, 2 | 3)
 }
 
-fn sample(seen: &Seen<'_>, t_us: u64) -> Option<TcpSample> {
+fn sample(seen: &SocketReport<'_>, t_us: u64) -> Option<TcpSample> {
     let memory =
         |of: fn(pipefill_lab::sock_diag::Memory) -> u32| seen.memory.map(|memory| u64::from(of(memory)));
     Some(TcpSample {
@@ -524,8 +524,8 @@ mod tests {
         bytes
     }
 
-    fn seen(cookie: u64, info: &[u8]) -> Seen<'_> {
-        Seen {
+    fn socket_report(cookie: u64, info: &[u8]) -> SocketReport<'_> {
+        SocketReport {
             cookie,
             local: SocketAddr::from(([10, 0, 0, 1], 50_000)),
             remote: SocketAddr::from(([10, 0, 0, 2], 443)),
@@ -539,9 +539,9 @@ mod tests {
     }
 
     /// A look at all sockets, number `look`, in which only `seen` is there.
-    fn look(tracker: &mut Tracker, look: u64, seen: &Seen<'_>) {
+    fn look_at(tracker: &mut Tracker, look: u64, seen: &SocketReport<'_>) {
         tracker.begin();
-        tracker.take(seen, look * STEP_MS * 1_000, true);
+        tracker.push(seen, look * STEP_MS * 1_000, true);
         tracker.end(|_, _| ());
     }
 
@@ -565,7 +565,7 @@ mod tests {
         for at in 0..100_u32 {
             let segments = first.wrapping_add(at * 12);
             let figures = Figures { acked: u64::from(at) * 12_500, unacked: at % 2, segments };
-            look(&mut tracker, at.into(), &seen(1, &info(figures)));
+            look_at(&mut tracker, at.into(), &socket_report(1, &info(figures)));
         }
         finding(tracker.get(1).unwrap())
     }
@@ -583,7 +583,7 @@ mod tests {
         let acked = [5_000_000, 6_000_000, 7_000_000, 1_000, 2_000, 3_000];
         for (at, acked) in (0..).zip(acked) {
             let figures = Figures { acked, unacked: 1, segments: (acked / 1_000) as u32 };
-            look(&mut tracker, at, &seen(1, &info(figures)));
+            look_at(&mut tracker, at, &socket_report(1, &info(figures)));
         }
         let tracked = tracker.get(1).unwrap();
         assert_eq!(tracked.samples.len(), 3);
@@ -597,7 +597,7 @@ mod tests {
         for (at, state) in (0..).zip([2, 2, 1, 1]) {
             let mut info = info(Figures { acked: 1_000 * at, unacked: 1, segments: 1 });
             info[0] = state;
-            look(&mut tracker, at, &seen(1, &info));
+            look_at(&mut tracker, at, &socket_report(1, &info));
         }
         let states = tracker.get(1).unwrap().samples.iter().map(|sample| sample.info.state);
         assert_eq!(states.collect::<Vec<u8>>(), [1, 1]);
@@ -610,7 +610,9 @@ mod tests {
         let figures = info(Figures { acked: 0, unacked: 1, segments: 0 });
         for (at, cookies) in (1..).zip([vec![1, 2], vec![1, 3], vec![]]) {
             tracker.begin();
-            cookies.iter().for_each(|&cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
+            cookies
+                .iter()
+                .for_each(|&cookie| tracker.push(&socket_report(cookie, &figures), at * 1_000, true));
             tracker.end(|_, tracked| closed.push(tracked.looks));
         }
         closed.sort_unstable();
@@ -627,9 +629,9 @@ mod tests {
         let both = |tracker: &mut Tracker, t_us: u64, cookies: [u64; 2]| {
             tracker.begin();
             for (cookie, local, remote) in [(cookies[0], ours, theirs), (cookies[1], theirs, ours)] {
-                tracker.take(&Seen { local, remote, ..seen(cookie, &figures) }, t_us, true);
+                tracker.push(&SocketReport { local, remote, ..socket_report(cookie, &figures) }, t_us, true);
             }
-            tracker.take(&seen(9, &figures), t_us, true);
+            tracker.push(&socket_report(9, &figures), t_us, true);
             tracker.end(|_, _| ());
         };
         let mut tracker = Tracker::default();
@@ -643,7 +645,7 @@ mod tests {
         assert_eq!([3, 4].map(|cookie| peer(&tracker, cookie)), [Some(ours), Some(theirs)]);
         tracker.retain(|tracked| tracked.local != theirs);
         assert_eq!((peer(&tracker, 3), tracker.on_loopback.len()), (None, 1));
-        look(&mut tracker, 3, &seen(9, &figures));
+        look_at(&mut tracker, 3, &socket_report(9, &figures));
         assert!(tracker.on_loopback.is_empty());
     }
 
@@ -652,7 +654,7 @@ mod tests {
         let mut tracker = Tracker::default();
         let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
         for (at, inode, kept) in [(1, 0, 0), (2, 9, 9), (3, 0, 9)] {
-            look(&mut tracker, at, &Seen { inode, ..seen(1, &figures) });
+            look_at(&mut tracker, at, &SocketReport { inode, ..socket_report(1, &figures) });
             assert_eq!(tracker.get(1).unwrap().inode, kept);
         }
     }
@@ -665,7 +667,9 @@ mod tests {
         for (rmem_alloc, is_busy) in [(0, false), (1_000, false), (60_000, true)] {
             let memory = Some(Memory { rmem_alloc, rcvbuf: 100_000, sndbuf: 0, wmem_queued: 0, drops: 0 });
             let mut tracker = Tracker::default();
-            (0..100).for_each(|at| look(&mut tracker, at, &Seen { memory, ..seen(1, &figures) }));
+            (0..100).for_each(|at| {
+                look_at(&mut tracker, at, &SocketReport { memory, ..socket_report(1, &figures) });
+            });
             let tracked = tracker.get(1).unwrap();
             assert_eq!((tracked.is_busy, tracked.samples.len() > 1), (is_busy, is_busy), "{rmem_alloc}");
         }
@@ -681,12 +685,12 @@ mod tests {
         };
         for at in 0..quiet_from {
             let figures = Figures { acked: at * 1_000, unacked: 0, segments: at as u32 };
-            look(&mut tracker, at, &seen(1, &info(figures)));
+            look_at(&mut tracker, at, &socket_report(1, &info(figures)));
         }
         assert_eq!(at_end(&tracker).0, SAMPLES_MAX);
         let quiet = info(Figures { acked: (quiet_from - 1) * 1_000, unacked: 0, segments: 0 });
         for at in quiet_from..quiet_from + IDLE_US / STEP_MS / 1_000 + 1 {
-            look(&mut tracker, at, &seen(1, &quiet));
+            look_at(&mut tracker, at, &socket_report(1, &quiet));
         }
         let (samples, room) = at_end(&tracker);
         assert!(samples == 1 && room <= 4 && !tracker.get(1).unwrap().is_busy, "{samples} of {room}");
@@ -699,7 +703,7 @@ mod tests {
         for at in 1..=looks {
             let figures = info(Figures { acked: at * 1_000, unacked: 1, segments: at as u32 });
             tracker.begin();
-            (0..lively).for_each(|cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
+            (0..lively).for_each(|cookie| tracker.push(&socket_report(cookie, &figures), at * 1_000, true));
             tracker.end(|_, _| ());
         }
         let samples: usize = tracker.connections().map(|(_, tracked)| tracked.samples.len()).sum();
@@ -717,8 +721,8 @@ mod tests {
         let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
         tracker.begin();
         let most = CONNECTIONS_MAX as u64;
-        (0..most + 5).for_each(|cookie| tracker.take(&seen(cookie, &figures), 1, true));
-        tracker.take(&seen(most - 1, &figures), 2, true);
+        (0..most + 5).for_each(|cookie| tracker.push(&socket_report(cookie, &figures), 1, true));
+        tracker.push(&socket_report(most - 1, &figures), 2, true);
         assert_eq!((tracker.connections.len(), tracker.gone.not_followed), (CONNECTIONS_MAX, 5));
     }
 }

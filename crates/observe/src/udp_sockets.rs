@@ -51,7 +51,7 @@ impl UdpSockets {
             let is_wanted = filter.matches(socket.local, socket.remote)
                 && own.is_none_or(|own| own.contains(&socket.inode));
             if is_wanted && (all.len() < SOCKETS_MAX || all.contains_key(&socket.cookie)) {
-                all.entry(socket.cookie).or_insert_with(|| Followed::since(socket)).see(socket, now_us);
+                all.entry(socket.cookie).or_insert_with(|| Followed::since(socket)).observe(socket, now_us);
             }
         })?;
         Ok(self.forget_closed(now_us, kept_us))
@@ -131,7 +131,7 @@ impl Followed {
         }
     }
 
-    fn see(&mut self, socket: &UdpSocket, now_us: u64) {
+    fn observe(&mut self, socket: &UdpSocket, now_us: u64) {
         let report = &mut self.report;
         (self.socket, self.seen_us) = (*socket, now_us);
         self.looks += 1;
@@ -176,7 +176,7 @@ mod tests {
         let mut sockets = UdpSockets::default();
         for (inode, drops) in [(1, 0), (2, 7)] {
             let mut followed = Followed::since(&socket(0, 0));
-            followed.see(&UdpSocket { inode, ..socket(drops, 0) }, 10);
+            followed.observe(&UdpSocket { inode, ..socket(drops, 0) }, 10);
             sockets.all.insert(inode.into(), followed);
         }
         let drops = |sockets: &mut UdpSockets| -> Vec<(u32, u64)> {
@@ -192,10 +192,10 @@ mod tests {
     #[test]
     fn drops_count_from_the_first_look() {
         let mut followed = Followed::since(&socket(u32::MAX - 1, 0));
-        followed.see(&socket(u32::MAX - 1, 0), 0);
+        followed.observe(&socket(u32::MAX - 1, 0), 0);
         assert!(!followed.has_shown_something());
-        followed.see(&socket(8, 900), 1);
-        followed.see(&socket(9, 100), 2);
+        followed.observe(&socket(8, 900), 1);
+        followed.observe(&socket(9, 100), 2);
         let report = followed.report;
         assert_eq!((report.socket_drops, report.socket_drops_peak), (11, 10), "the counter wraps");
         assert_eq!((report.receive_queue_bytes, report.receive_queue_peak_bytes), (100, 900));

@@ -18,7 +18,7 @@ use pipefill_core::problem::Problem;
 use pipefill_core::record::{BufferLimits, Observed, PathFacts, Process, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::places::namespace_file;
-use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
+use pipefill_lab::sock_diag::{Dump, SockDiag, SocketReport};
 use pipefill_lab::sysctl::buffer_limits;
 use pipefill_runs::Stop;
 use std::borrow::Cow;
@@ -470,7 +470,7 @@ impl Watcher {
             .map(|(cookie, tracked)| (cookie, tracked.local, tracked.remote))
             .collect();
         let Self { diag, tracker, began, .. } = self;
-        let seen = diag.look_at(&busy, |seen| tracker.take(seen, micros(began.elapsed()), false));
+        let seen = diag.look_at(&busy, |seen| tracker.push(seen, micros(began.elapsed()), false));
         seen.map_err(|error| no_sock_diag(&error))?;
         if let Some(exact) = &mut self.exact {
             exact.take_retransmits(&mut self.tracker);
@@ -488,12 +488,12 @@ impl Watcher {
                 return Ok(told);
             }
         }
-        let wanted = |seen: &Seen<'_>| {
+        let wanted = |seen: &SocketReport<'_>| {
             what.filter.matches(seen.local, seen.remote) && own.is_none_or(|own| own.contains(&seen.inode))
         };
         let dumped = diag.dump(what.filter.states, |seen| {
             if wanted(seen) {
-                tracker.take(seen, micros(began.elapsed()), true);
+                tracker.push(seen, micros(began.elapsed()), true);
             }
         });
         dumped.map_err(|error| no_sock_diag(&error))

@@ -108,7 +108,7 @@ pub(crate) fn read(text: &str) -> Result<Output, ReadError> {
             header = trace;
         } else if document.time.0.is_some() {
             let Document { time, name, category, kind, group_id, data, .. } = document;
-            sequence.take(Event { time, name, category, kind, group_id, data });
+            sequence.push(Event { time, name, category, kind, group_id, data });
         }
     })?;
     header.events = sequence;

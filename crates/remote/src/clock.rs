@@ -1,13 +1,13 @@
 //! The offset between the clocks of two hosts and its error, from timestamps that they exchange as NTP does (RFC 5905, sections 8 and 10).
 //!
-//! Our own server says that it can ([`State::Clock`]), before the streams and again before the end. The client asks as often as it
-//! likes, each time with that state, and ends with [`State::ClockDone`]; the server answers with the state and [`Answer`]. While the test runs
+//! Our own server says that it can ([`TestState::Clock`]), before the streams and again before the end. The client asks as often as it
+//! likes, each time with that state, and ends with [`TestState::ClockDone`]; the server answers with the state and [`Answer`]. While the test runs
 //! the client may ask too: then the answers tell how long a message takes each way beside the test's data.
 //!
 //! Nobody can tell an offset from a path that is longer one way than the other: half of the round trip is the error, and no less.
 //!
-//! [`State::Clock`]: crate::iperf3::State::Clock
-//! [`State::ClockDone`]: crate::iperf3::State::ClockDone
+//! [`TestState::Clock`]: crate::iperf3::TestState::Clock
+//! [`TestState::ClockDone`]: crate::iperf3::TestState::ClockDone
 
 /// Bytes of an [`Answer`].
 pub const ANSWER: usize = 20;

@@ -3,7 +3,7 @@
 use crate::clock::Answer;
 use crate::iperf3::document;
 use crate::iperf3::refusal::{self, Refusal};
-use crate::iperf3::{ProtocolError, State};
+use crate::iperf3::{ProtocolError, TestState};
 use crate::key;
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -59,7 +59,7 @@ impl Control {
     ///
     /// # Errors
     /// [`ControlError::Late`] where the other end does not read.
-    pub fn say(&mut self, state: State) -> Result<(), ControlError> {
+    pub fn say(&mut self, state: TestState) -> Result<(), ControlError> {
         self.send(&[state.byte()])
     }
 
@@ -68,7 +68,7 @@ impl Control {
     /// # Errors
     /// As [`Self::say`].
     pub fn refuse(&mut self, refusal: Refusal) -> Result<(), ControlError> {
-        let mut bytes = vec![State::ServerError.byte()];
+        let mut bytes = vec![TestState::ServerError.byte()];
         bytes.extend(refusal.bytes());
         self.send(&bytes)
     }
@@ -85,18 +85,18 @@ impl Control {
     ///
     /// # Errors
     /// [`ControlError`].
-    pub fn hear(&mut self) -> Result<State, ControlError> {
+    pub fn hear(&mut self) -> Result<TestState, ControlError> {
         let deadline = Instant::now() + self.patience;
-        Ok(State::read(self.read::<1>(deadline)?[0])?)
+        Ok(TestState::read(self.read::<1>(deadline)?[0])?)
     }
 
     /// Waits for a state, `span` at most; `None` where there was none.
     ///
     /// # Errors
     /// [`ControlError`].
-    pub fn hear_within(&mut self, span: Duration) -> Result<Option<State>, ControlError> {
+    pub fn hear_within(&mut self, span: Duration) -> Result<Option<TestState>, ControlError> {
         match self.read::<1>(Instant::now() + span) {
-            Ok([byte]) => Ok(Some(State::read(byte)?)),
+            Ok([byte]) => Ok(Some(TestState::read(byte)?)),
             Err(ControlError::Late(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -141,7 +141,7 @@ impl Control {
     /// # Errors
     /// As [`Self::say`].
     pub fn send_clock(&mut self, answer: Answer) -> Result<(), ControlError> {
-        self.send(&[&[State::Clock.byte()][..], &answer.bytes()].concat())
+        self.send(&[&[TestState::Clock.byte()][..], &answer.bytes()].concat())
     }
 
     /// Reads why the server refused.
@@ -244,12 +244,12 @@ mod tests {
         let (mut control, theirs) = pair(Duration::from_secs(2));
         let mut other = Control::new(theirs, Duration::from_secs(2)).unwrap();
         other.send_document(&json!({"tcp": true})).unwrap();
-        other.say(State::TestEnd).unwrap();
+        other.say(TestState::TestEnd).unwrap();
         assert_eq!(control.read_document(100).unwrap(), json!({"tcp": true}));
-        assert_eq!(control.hear().unwrap(), State::TestEnd);
+        assert_eq!(control.hear().unwrap(), TestState::TestEnd);
         assert_eq!(control.hear_within(Duration::from_millis(20)).unwrap(), None);
         control.refuse(Refusal { code: 7, errno: 0 }).unwrap();
-        assert_eq!(other.hear().unwrap(), State::ServerError);
+        assert_eq!(other.hear().unwrap(), TestState::ServerError);
         assert_eq!(other.read_refusal().unwrap().code, 7);
         drop(other);
         assert!(matches!(control.hear(), Err(ControlError::Closed)));

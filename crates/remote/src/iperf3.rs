@@ -1,6 +1,6 @@
 //! The protocol of iperf3 3.1 to 3.18 (`iperf_api.h`, `iperf_api.c`, `iperf_udp.c`), as values and bytes: nothing here reads a socket.
 //!
-//! A test has one control connection, on which the server says by single bytes what comes next ([`State`]), and documents of JSON with
+//! A test has one control connection, on which the server says by single bytes what comes next ([`TestState`]), and documents of JSON with
 //! their length before them ([`document`]) say what is asked and what was counted. Each stream of data is a connection of its own.
 
 pub mod cookie;
@@ -14,9 +14,9 @@ pub mod results;
 pub mod state;
 
 pub use cookie::Cookie;
-pub use parameters::{Parameters, Transport, Way};
+pub use parameters::{Parameters, TestDirection, Transport};
 pub use results::{Results, StreamResult};
-pub use state::State;
+pub use state::TestState;
 
 /// The port of a server that was told none.
 pub const PORT: u16 = 5201;
@@ -33,7 +33,7 @@ pub enum ProtocolError {
     #[error("the other end sent {got} {when}")]
     OutOfOrder {
         /// What came.
-        got: State,
+        got: TestState,
         /// E.g. `before the parameters`.
         when: &'static str,
     },

@@ -1,6 +1,6 @@
 //! `pipefill bdp`: the calculator's screen, 80 columns and at most 40 lines.
 
-use crate::quantity::{Kind, bytes, duration, rate};
+use crate::quantity::{QuantityKind, bytes, duration, rate};
 use pipefill_analysis::ground::calculator::{
     BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer,
 };
@@ -80,7 +80,7 @@ fn loss_lines(l: &LossAnswer) -> Vec<String> {
     let region =
         if l.reno_friendly { "RFC 9438 section 5, Reno-friendly region" } else { "RFC 9438 section 5" };
     vec![
-        line("loss", &Kind::Percent.alone(l.loss_percent), "independent, per segment"),
+        line("loss", &QuantityKind::Percent.alone(l.loss_percent), "independent, per segment"),
         line("Mathis (1997)", &rate(l.mathis_bps), "MSS/RTT × 1.22/√p"),
         line("PFTK (1998)", &rate(l.pftk_bps), "Reno with time-outs, delayed ACKs"),
         line("CUBIC", &rate(l.cubic_bps), region),

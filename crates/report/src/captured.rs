@@ -1,7 +1,7 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
 use crate::quantity::{self, counted};
-use crate::sheet::Entry;
+use crate::sheet::SheetEntry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, happened};
 use crate::words::UNKNOWN;
@@ -36,7 +36,7 @@ pub fn render(found: &Captured, extent: Extent, style: Style) -> String {
     if shown.is_empty() {
         text += &(prose::filled(&captured_udp::in_place_of_tcp(found), "", "", style.width) + "\n");
     } else {
-        let rows: Vec<Vec<Entry>> = shown.iter().map(row).collect();
+        let rows: Vec<Vec<SheetEntry>> = shown.iter().map(row).collect();
         text += &lines(&HEADINGS, &rows, style, "");
         for flow in shown.iter().filter(is_told) {
             text.push('\n');
@@ -98,7 +98,7 @@ fn in_words(flow: &CapturedFlow, found: &Captured, style: Style) -> String {
     let line = |sentence: &str| prose::filled(sentence, "  ", "  ", style.width) + "\n";
     let mut text = format!("{} -> {}\n", flow.src, flow.dst);
     text += &line(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
-    text += &line(&seen(flow));
+    text += &line(&packets_sentence(flow));
     text.extend(captured_facts::sentences(flow).iter().map(|sentence| line(sentence)));
     if let Some(both) = &flow.joined {
         text += &joined::tables(both, style);
@@ -108,7 +108,7 @@ fn in_words(flow: &CapturedFlow, found: &Captured, style: Style) -> String {
 }
 
 /// What the packets say beside the verdict, and from where.
-pub(crate) fn seen(flow: &CapturedFlow) -> String {
+pub(crate) fn packets_sentence(flow: &CapturedFlow) -> String {
     let bytes = |count: u64| quantity::bytes(count);
     let time = |us: u64| quantity::duration(us);
     let span =
@@ -206,13 +206,13 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
 pub(crate) const HEADINGS: [(&str, bool); 6] =
     [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), (LIMIT, false)];
 
-pub(crate) fn row(flow: &CapturedFlow) -> Vec<Entry> {
+pub(crate) fn row(flow: &CapturedFlow) -> Vec<SheetEntry> {
     vec![
-        Entry::plain(flow.src.clone()),
-        Entry::plain(flow.dst.clone()),
-        Entry::or_missing(flow.goodput_bps.map(quantity::rate)),
-        Entry::or_missing(flow.min_rtt_us.map(quantity::duration)),
-        Entry::plain(flow.retransmits.to_string()),
+        SheetEntry::plain(flow.src.clone()),
+        SheetEntry::plain(flow.dst.clone()),
+        SheetEntry::or_missing(flow.goodput_bps.map(quantity::rate)),
+        SheetEntry::or_missing(flow.min_rtt_us.map(quantity::duration)),
+        SheetEntry::plain(flow.retransmits.to_string()),
         verdicts::entry(&flow.verdict),
     ]
 }

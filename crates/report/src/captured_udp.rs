@@ -1,7 +1,7 @@
 //! What a capture has beside TCP's flows: the table of UDP flows, what was not read and what to do about it, the subflows of Multipath TCP.
 
 use crate::quantity::{self, counted};
-use crate::sheet::Entry;
+use crate::sheet::SheetEntry;
 use crate::table::{Style, lines};
 use pipefill_analysis::findings::connections::{
     Captured, MptcpGroup, NatGroup, QuicFigures, RtpSource, UdpFlow, UdpKind,
@@ -25,18 +25,18 @@ pub(crate) fn table(found: &Captured, most: usize, style: Style) -> String {
 }
 
 /// The fields of at most `most` UDP flows.
-pub(crate) fn rows(found: &Captured, most: usize) -> Vec<Vec<Entry>> {
+pub(crate) fn rows(found: &Captured, most: usize) -> Vec<Vec<SheetEntry>> {
     found.udp_flows.iter().take(most).map(row).collect()
 }
 
-fn row(flow: &UdpFlow) -> Vec<Entry> {
+fn row(flow: &UdpFlow) -> Vec<SheetEntry> {
     vec![
-        Entry::plain(flow.src.clone()),
-        Entry::plain(flow.dst.clone()),
-        Entry::plain(kind(flow.kind).to_owned()),
-        Entry::or_missing(flow.rate_bps.filter(|_| flow.datagrams >= STEADY_MIN).map(quantity::rate)),
-        Entry::plain(flow.datagrams.to_string()),
-        Entry::or_missing((flow.datagrams > 1).then(|| quantity::duration(flow.longest_gap_us))),
+        SheetEntry::plain(flow.src.clone()),
+        SheetEntry::plain(flow.dst.clone()),
+        SheetEntry::plain(kind(flow.kind).to_owned()),
+        SheetEntry::or_missing(flow.rate_bps.filter(|_| flow.datagrams >= STEADY_MIN).map(quantity::rate)),
+        SheetEntry::plain(flow.datagrams.to_string()),
+        SheetEntry::or_missing((flow.datagrams > 1).then(|| quantity::duration(flow.longest_gap_us))),
     ]
 }
 

@@ -3,8 +3,8 @@
 //! Never: a word of better or worse where the interval of the difference holds zero.
 
 use crate::prose::filled;
-use crate::quantity::{self, Kind, MISSING};
-use crate::sheet::{Column, Entry, Heading, Sheet, Tone, beside_axes};
+use crate::quantity::{self, MISSING, QuantityKind};
+use crate::sheet::{Column, Heading, Sheet, SheetEntry, Tone, beside_axes};
 use crate::table::{Style, drawn};
 use indexmap::IndexMap;
 use pipefill_analysis::findings::changes::{CellChange, Change, Changes, Finding};
@@ -31,7 +31,7 @@ pub fn render(changes: &Changes, style: Style) -> String {
         parts.push(drawn(&sheet(variant, &cells), Style { width, ..style }));
     }
     let told: Vec<String> =
-        changes.cells.iter().flat_map(|cell| told(cell, style)).chain(missing(changes)).collect();
+        changes.cells.iter().flat_map(|cell| cell_lines(cell, style)).chain(missing(changes)).collect();
     if !told.is_empty() {
         parts.push(told.into_iter().map(line).collect::<Vec<_>>().join("\n"));
     }
@@ -62,10 +62,10 @@ fn goodput(cells: &[&CellChange]) -> Vec<Column> {
         return Vec::new();
     }
     let rates: Vec<f64> = known().flat_map(|change| [change.before, change.after]).collect();
-    let scale = Kind::Rate.scale(&rates);
-    let unit = Kind::Rate.heading_unit(scale);
+    let scale = QuantityKind::Rate.scale(&rates);
+    let unit = QuantityKind::Rate.heading_unit(scale);
     let rate = |name: &str, value: fn(&Change) -> f64| {
-        let text = |change: &Change| Kind::Rate.in_column(value(change), scale);
+        let text = |change: &Change| QuantityKind::Rate.in_column(value(change), scale);
         column(name, &unit, &changes, text, |_| Tone::Plain)
     };
     vec![
@@ -113,7 +113,7 @@ fn findings(cells: &[&CellChange]) -> Column {
     let heading = Heading { name: String::new(), unit: String::new(), numeric: false };
     let entry = |cell: &&CellChange| {
         let (text, tone) = word(cell);
-        Entry { text: text.to_owned(), value: None, tone }
+        SheetEntry { text: text.to_owned(), value: None, tone }
     };
     (heading, cells.iter().map(entry).collect())
 }
@@ -141,8 +141,8 @@ fn column(
 ) -> Column {
     let heading = Heading { name: name.to_owned(), unit: unit.to_owned(), numeric: true };
     let entry = |change: &Option<Change>| match change {
-        Some(change) => Entry { text: text(change), value: None, tone: tone(change) },
-        None => Entry::or_missing(None),
+        Some(change) => SheetEntry { text: text(change), value: None, tone: tone(change) },
+        None => SheetEntry::or_missing(None),
     };
     (heading, changes.iter().map(entry).collect())
 }
@@ -180,7 +180,7 @@ fn signed(value: f64, decimals: usize) -> String {
 }
 
 /// Regressions with their interval, and what limits a cell now where that is another thing.
-fn told(cell: &CellChange, style: Style) -> Vec<String> {
+fn cell_lines(cell: &CellChange, style: Style) -> Vec<String> {
     let name = coordinates(&cell.axes);
     let mut lines = Vec::new();
     if cell.regression {

@@ -27,7 +27,7 @@ pub fn render(catalogue: &Catalogue) -> String {
             "\nThe set {}:\n\n{}\n{}; {} not judged ({}).",
             set.as_str(),
             counts(&result.confusion),
-            told(&result.grades),
+            grades_sentence(&result.grades),
             result.not_judged,
             catalogue.backends.join(", ")
         );
@@ -51,7 +51,7 @@ fn mark(finding: &Finding) -> &'static str {
 }
 
 /// `36 of 38 right (94.7 %), 1 holder only (2.6 %), …`: the cause counts where one is planted.
-fn told(grades: &Grades) -> String {
+fn grades_sentence(grades: &Grades) -> String {
     let Grades { judged, right, holder_only, unknown, wrong, causes_judged, causes_right } = *grades;
     let share = |part: usize| format!("({:.1} %)", percent(part, judged));
     let mut text = format!(
@@ -115,7 +115,7 @@ pub fn blindfolded(blindfold: &Blindfold) -> String {
             set.as_str(),
             blindfold.view.as_str(),
             counts(&sums.confusion),
-            told(&sums.grades),
+            grades_sentence(&sums.grades),
             sums.left_out
         );
         if sums.grades.causes_judged > 0 {

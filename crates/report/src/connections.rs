@@ -1,7 +1,7 @@
 //! The connections of a host as a table for a terminal, one line each, and one connection in words.
 
-use crate::quantity::{self, Kind, counted};
-use crate::sheet::Entry;
+use crate::quantity::{self, QuantityKind, counted};
+use crate::sheet::SheetEntry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, happened};
 use crate::words::UNKNOWN;
@@ -18,13 +18,13 @@ const PROCESS: usize = 12;
 pub fn render(found: &Connections, style: Style) -> String {
     let is_shown = |finding: &&ConnectionFinding| !is_idle(finding) && !is_short_datagrams(finding);
     let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(is_shown).collect();
-    let rows_of = |protocol, row: fn(&ConnectionFinding) -> Vec<Entry>| {
+    let rows_of = |protocol, row: fn(&ConnectionFinding) -> Vec<SheetEntry>| {
         let its =
             busy.iter().filter(move |finding| finding.protocol == protocol && finding.udp_socket.is_none());
         its.map(|finding| row(finding)).collect::<Vec<_>>()
     };
     let (tcp, udp) = (rows_of(Protocol::Tcp, row), rows_of(Protocol::Udp, datagram_row));
-    let sockets: Vec<Vec<Entry>> = busy.iter().filter_map(|finding| socket_row(finding)).collect();
+    let sockets: Vec<Vec<SheetEntry>> = busy.iter().filter_map(|finding| socket_row(finding)).collect();
     let mut text = String::new();
     if busy.is_empty() {
         let has_few = found.other_datagrams > 0 || found.connections.iter().any(is_short_datagrams);
@@ -85,9 +85,9 @@ pub fn exact(finding: &ConnectionFinding) -> Option<String> {
     ]
     .into_iter()
     .filter(|&(_, us)| us > 0)
-    .map(|(state, us)| format!("{state} {}", Kind::Percent.alone(us as f64 / total * 100.0)))
+    .map(|(state, us)| format!("{state} {}", QuantityKind::Percent.alone(us as f64 / total * 100.0)))
     .collect();
-    let span = Kind::Time.alone(total * 1e3);
+    let span = QuantityKind::Time.alone(total * 1e3);
     let mut text = format!("Congestion states in {span}, by BPF: {}.", shares.join(", "));
     let again = finding.retransmits_by_kind.map(|kinds| {
         happened([
@@ -180,12 +180,12 @@ const DATAGRAM_HEADINGS: [(&str, bool); 7] = [
     ("limited by", false),
 ];
 
-fn datagram_row(finding: &ConnectionFinding) -> Vec<Entry> {
+fn datagram_row(finding: &ConnectionFinding) -> Vec<SheetEntry> {
     let offered = finding.datagrams.as_ref().and_then(|report| report.offered_bps);
     let figures = [
-        Entry::or_missing(offered.map(quantity::rate)),
-        Entry::or_missing(finding.rate_bps.map(quantity::rate)),
-        Entry::or_missing(finding.lost_percent.map(|percent| quantity::share(percent / 100.0))),
+        SheetEntry::or_missing(offered.map(quantity::rate)),
+        SheetEntry::or_missing(finding.rate_bps.map(quantity::rate)),
+        SheetEntry::or_missing(finding.lost_percent.map(|percent| quantity::share(percent / 100.0))),
         verdicts::entry(&finding.verdict),
     ];
     ends_of_row(finding).into_iter().chain(figures).collect()
@@ -201,36 +201,36 @@ const SOCKET_HEADINGS: [(&str, bool); 6] = [
     ("limited by", false),
 ];
 
-fn socket_row(finding: &ConnectionFinding) -> Option<Vec<Entry>> {
+fn socket_row(finding: &ConnectionFinding) -> Option<Vec<SheetEntry>> {
     let report = finding.udp_socket.as_ref()?;
     Some(vec![
-        Entry::plain(finding.local.clone()),
-        Entry::plain(finding.remote.clone()),
-        Entry::or_missing(finding.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
-        Entry::plain(quantity::bytes(report.receive_queue_bytes)),
-        Entry::plain(report.socket_drops.to_string()),
+        SheetEntry::plain(finding.local.clone()),
+        SheetEntry::plain(finding.remote.clone()),
+        SheetEntry::or_missing(finding.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        SheetEntry::plain(quantity::bytes(report.receive_queue_bytes)),
+        SheetEntry::plain(report.socket_drops.to_string()),
         verdicts::entry(&finding.verdict),
     ])
 }
 
-fn ends_of_row(finding: &ConnectionFinding) -> [Entry; 3] {
+fn ends_of_row(finding: &ConnectionFinding) -> [SheetEntry; 3] {
     let way = match finding.direction {
         Some(Direction::Forward) => "out",
         Some(Direction::Reverse) => "in",
         None => "",
     };
     [
-        Entry::plain(finding.remote.clone()),
-        Entry::plain(way.to_owned()),
-        Entry::or_missing(finding.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        SheetEntry::plain(finding.remote.clone()),
+        SheetEntry::plain(way.to_owned()),
+        SheetEntry::or_missing(finding.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
     ]
 }
 
-fn row(finding: &ConnectionFinding) -> Vec<Entry> {
+fn row(finding: &ConnectionFinding) -> Vec<SheetEntry> {
     let figures = [
-        Entry::or_missing(finding.rate_bps.map(quantity::rate)),
-        Entry::or_missing(finding.rtt_us.map(quantity::duration)),
-        Entry::or_missing(finding.retransmits.map(|count| count.to_string())),
+        SheetEntry::or_missing(finding.rate_bps.map(quantity::rate)),
+        SheetEntry::or_missing(finding.rtt_us.map(quantity::duration)),
+        SheetEntry::or_missing(finding.retransmits.map(|count| count.to_string())),
         verdicts::entry(&finding.verdict),
     ];
     ends_of_row(finding).into_iter().chain(figures).collect()

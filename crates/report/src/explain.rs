@@ -14,7 +14,7 @@ pub use pasted::{ExplainedOutput, output};
 
 use crate::prose::filled;
 use crate::quantity;
-use crate::sheet::{environment_line, pings_told};
+use crate::sheet::{environment_line, ping_sentence};
 use crate::table::Style;
 use crate::verdicts;
 use indexmap::IndexMap;
@@ -208,7 +208,7 @@ fn why_nothing(cell: &CellResult) -> String {
     match (cell.runs, reasons.is_empty(), &cell.ping) {
         (0, ..) => format!("It was not run. {}", cell.repeat_command),
         (_, false, _) => format!("No run is valid: {}.", reasons.join("; ")),
-        (.., Some(ping)) => pings_told(ping),
+        (.., Some(ping)) => ping_sentence(ping),
         _ => "Nothing was sampled, so nothing can be said of the cause.".to_owned(),
     }
 }

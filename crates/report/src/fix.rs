@@ -3,7 +3,7 @@
 //! Never: a word of success where the interval of the difference holds zero.
 
 use crate::prose::filled;
-use crate::quantity::{Kind, MISSING, share};
+use crate::quantity::{MISSING, QuantityKind, share};
 use crate::table::Style;
 use pipefill_analysis::findings::experiment::coordinates;
 use pipefill_analysis::findings::fix::{End, Proof, ROUNDS, Round};
@@ -167,7 +167,7 @@ fn beside_goodput(
 }
 
 fn time(us: f64) -> String {
-    Kind::Time.alone(us * 1e3)
+    QuantityKind::Time.alone(us * 1e3)
 }
 
 fn gain(comparison: &Comparison) -> String {
@@ -248,7 +248,7 @@ fn painted(text: &str, verdict: Difference, style: Style) -> String {
 }
 
 fn rate(bps: f64) -> String {
-    Kind::Rate.alone(bps)
+    QuantityKind::Rate.alone(bps)
 }
 
 #[cfg(test)]
@@ -259,7 +259,7 @@ mod tests {
     use pipefill_analysis::findings::fix::Round;
     use pipefill_analysis::findings::paired_runs::{Comparison, RttComparison};
 
-    fn told(pairs: &[(u64, u64)]) -> String {
+    fn outcome_of(pairs: &[(u64, u64)]) -> String {
         let advice = Advice {
             change: "flow.parallel=4".to_owned(),
             set: Vec::new(),
@@ -290,12 +290,13 @@ mod tests {
 
     #[test]
     fn what_was_not_shown_says_what_could_have_been() {
-        let text = told(&[(100_000_000, 101_000_000), (100_000_000, 98_000_000), (100_000_000, 103_000_000)]);
+        let text =
+            outcome_of(&[(100_000_000, 101_000_000), (100_000_000, 98_000_000), (100_000_000, 103_000_000)]);
         assert!(
             text.contains("holds zero (3 pairs). One of ") && text.contains(" four times in five"),
             "{text}"
         );
-        let text = told(&[(100_000_000, 200_000_000); 2]);
+        let text = outcome_of(&[(100_000_000, 200_000_000); 2]);
         assert!(text.starts_with("No verdict: an interval needs 3 pairs (2 pairs)."), "{text}");
     }
 

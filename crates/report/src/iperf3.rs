@@ -50,10 +50,10 @@ struct Flow<'a> {
     manifest: &'a Manifest,
     index: u32,
     spec: &'a FlowSpec,
-    streams: Vec<Stream<'a>>,
+    streams: Vec<FlowStream<'a>>,
 }
 
-struct Stream<'a> {
+struct FlowStream<'a> {
     socket: u32,
     summary: &'a StreamSummary,
     intervals: Vec<Counts>,
@@ -66,7 +66,7 @@ impl<'a> Flow<'a> {
             let of_stream = all.iter().find(|known| known.stream == summary.stream);
             let intervals: &[Interval] = of_stream.map_or(&[], |known| &known.intervals);
             let count = if spec.direction == Direction::Reverse { counts::received } else { counts::sent };
-            Stream { socket, summary, intervals: count(summary, intervals) }
+            FlowStream { socket, summary, intervals: count(summary, intervals) }
         });
         Self { manifest, index, spec, streams: streams.collect() }
     }
@@ -90,7 +90,7 @@ impl<'a> Flow<'a> {
     fn start(&self) -> Value {
         let spec = self.spec;
         let port = FIRST_PORT + self.index;
-        let connected = |stream: &Stream<'_>| {
+        let connected = |stream: &FlowStream<'_>| {
             json!({"socket": stream.socket, "local_host": "sender", "local_port": UNKNOWN, "remote_host": "receiver",
                    "remote_port": port})
         };
@@ -152,7 +152,7 @@ impl<'a> Flow<'a> {
             .collect()
     }
 
-    fn interval(&self, stream: &Stream<'_>, interval: &Counts) -> Value {
+    fn interval(&self, stream: &FlowStream<'_>, interval: &Counts) -> Value {
         let mut object = rated(interval.from_us, interval.to_us, interval.bytes, !self.is_reverse());
         object.insert("socket".to_owned(), json!(stream.socket));
         object.insert("omitted".to_owned(), json!(false));
@@ -199,8 +199,8 @@ impl<'a> Flow<'a> {
     fn end(&self) -> Value {
         let sent: u64 = self.streams.iter().map(|stream| stream.summary.sent_bytes).sum();
         let received: u64 = self.streams.iter().map(|stream| stream.summary.received_bytes).sum();
-        let span_us = self.streams.iter().map(Stream::length_us).max().unwrap_or(0);
-        let received_us = self.streams.iter().map(Stream::received_us).max().unwrap_or(0);
+        let span_us = self.streams.iter().map(FlowStream::length_us).max().unwrap_or(0);
+        let received_us = self.streams.iter().map(FlowStream::received_us).max().unwrap_or(0);
         let mut end = Map::new();
         end.insert("streams".to_owned(), self.streams.iter().map(|stream| self.stream_end(stream)).collect());
         let is_client = !self.is_reverse();
@@ -238,8 +238,8 @@ impl<'a> Flow<'a> {
         Value::Object(end)
     }
 
-    fn stream_end(&self, stream: &Stream<'_>) -> Value {
-        let Stream { socket, summary, intervals } = stream;
+    fn stream_end(&self, stream: &FlowStream<'_>) -> Value {
+        let FlowStream { socket, summary, intervals } = stream;
         let side = |length_us: u64, bytes: u64| {
             let mut object = rated(0, length_us, bytes, !self.is_reverse());
             object.insert("socket".to_owned(), json!(socket));
@@ -306,7 +306,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-impl Stream<'_> {
+impl FlowStream<'_> {
     fn length_us(&self) -> u64 {
         self.summary.stop_us.saturating_sub(self.summary.start_us)
     }

@@ -1,7 +1,7 @@
 //! What two captures of one transfer say together, for a terminal: a table of both directions, what is lost, the clocks.
 
-use crate::quantity::{self, Kind};
-use crate::sheet::Entry;
+use crate::quantity::{self, QuantityKind};
+use crate::sheet::SheetEntry;
 use crate::table::{Style, lines};
 use crate::verdicts::happened;
 use pipefill_analysis::findings::connections::{
@@ -18,7 +18,7 @@ pub(crate) fn tables(flow: &JoinedFlow, style: Style) -> String {
     let drawn = |names: &[&'static str], row: fn(&JoinedDirection) -> Vec<Option<String>>| {
         let headings: Vec<(&str, bool)> = names.iter().map(|&name| (name, !name.is_empty())).collect();
         let named = |(name, way): (&str, &JoinedDirection)| {
-            [Some(name.to_owned())].into_iter().chain(row(way)).map(Entry::or_missing).collect()
+            [Some(name.to_owned())].into_iter().chain(row(way)).map(SheetEntry::or_missing).collect()
         };
         lines(&headings, &ways.map(named), style, "  ")
     };
@@ -170,7 +170,7 @@ fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
     }
     let share = direction
         .lost_share
-        .map_or_else(String::new, |share| format!(" ({} %)", Kind::Ratio.alone(share * 100.0)));
+        .map_or_else(String::new, |share| format!(" ({} %)", QuantityKind::Ratio.alone(share * 100.0)));
     let again = match direction.lost_retransmits {
         0 => String::new(),
         count => format!(", {} of them", quantity::counted(count, "retransmission(s)")),
@@ -232,7 +232,7 @@ fn of_delays(flow: &JoinedFlow, is_clock_set: bool) -> Vec<String> {
 }
 
 fn time(us: i64) -> String {
-    if us == 0 { "0 s".to_owned() } else { Kind::Time.alone(us as f64 * 1e3) }
+    if us == 0 { "0 s".to_owned() } else { QuantityKind::Time.alone(us as f64 * 1e3) }
 }
 
 /// Microseconds with all digits, from a second on.

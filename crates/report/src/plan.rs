@@ -1,7 +1,7 @@
 //! `pipefill plan`: every run before it runs.
 
 use crate::quantity::counted;
-use crate::sheet::Entry;
+use crate::sheet::SheetEntry;
 use crate::table::{Style, lines};
 use pipefill_core::plan::{Plan, Run};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use std::time::Duration;
 /// with a newline.
 pub fn render(plan: &Plan, estimate: Option<Duration>, style: Style) -> String {
     let runs = plan.runs();
-    let rows: Vec<Vec<Entry>> = runs.iter().map(row).collect();
+    let rows: Vec<Vec<SheetEntry>> = runs.iter().map(row).collect();
     let table = lines(&[("directory", false), ("repeat", true), ("axes", false)], &rows, style, "");
     let title = plan.title.as_ref().map_or_else(String::new, |title| format!("\n{title}"));
     let totals = totals(plan.cells.len(), runs.len(), estimate);
     format!("{}{title}\n\n{table}\n{totals}\n", plan.experiment)
 }
 
-fn row(run: &Run) -> Vec<Entry> {
+fn row(run: &Run) -> Vec<SheetEntry> {
     let axes: Vec<String> = run.cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
-    [run.directory.to_string(), run.repeat.to_string(), axes.join(" ")].map(Entry::plain).into()
+    [run.directory.to_string(), run.repeat.to_string(), axes.join(" ")].map(SheetEntry::plain).into()
 }
 
 fn totals(cells: usize, runs: usize, estimate: Option<Duration>) -> String {

@@ -8,7 +8,7 @@ pub const MISSING: &str = "–";
 
 /// What a number measures: decides prefixes and unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum QuantityKind {
     /// Bits per second, powers of 1000.
     Rate,
     /// Bytes, powers of 1000, as the arithmetic of rates needs them.
@@ -26,13 +26,13 @@ pub enum Kind {
 /// The prefix that a column shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// All values in this prefix (an index into [`Kind::prefixes`]).
+    /// All values in this prefix (an index into [`QuantityKind::prefixes`]).
     Shared(usize),
     /// Each value with its own.
     Own,
 }
 
-/// Milliseconds for a column of [`Kind::Time`], whatever its values.
+/// Milliseconds for a column of [`QuantityKind::Time`], whatever its values.
 pub(crate) const MILLISECONDS: Scale = Scale::Shared(2);
 
 /// Below this the shared prefix would hide a value.
@@ -40,17 +40,17 @@ const READABLE: f64 = 0.01;
 
 /// Bits per second: `251 Mbit/s`.
 pub(crate) fn rate(bps: u64) -> String {
-    Kind::Rate.whole(bps)
+    QuantityKind::Rate.whole(bps)
 }
 
 /// Bytes: `3.15 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
-    Kind::Bytes.whole(bytes)
+    QuantityKind::Bytes.whole(bytes)
 }
 
 /// Microseconds: `100 ms`.
 pub(crate) fn duration(us: u64) -> String {
-    Kind::Time.alone(us as f64 * 1e3)
+    QuantityKind::Time.alone(us as f64 * 1e3)
 }
 
 /// Microseconds that are known exactly, as the resolution of a clock: `10 ms`, `15.625 ms`, `1 s`.
@@ -79,7 +79,7 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {}", what.replace("(s)", if count == 1 { "" } else { "s" }))
 }
 
-impl Kind {
+impl QuantityKind {
     /// Prefixes, smallest first, each a thousand times the one before.
     fn prefixes(self) -> &'static [&'static str] {
         match self {
@@ -230,25 +230,25 @@ mod tests {
 
     #[test]
     fn prefixes_follow_the_rounded_value() {
-        assert_eq!(Kind::Rate.alone(65.6e9), "65.6 Gbit/s");
-        assert_eq!(Kind::Rate.alone(999_600.0), "1.00 Mbit/s");
-        assert_eq!(Kind::Rate.alone(999_400.0), "999 kbit/s");
-        assert_eq!(Kind::Bytes.alone(1_250_000.0), "1.25 MB");
-        assert_eq!(Kind::Time.alone(10_400_000.0), "10.4 ms");
-        assert_eq!(Kind::Time.alone(3.6e12), "3600 s");
-        assert_eq!(Kind::Count.alone(11_524.0), "11524");
-        assert_eq!(Kind::Rate.alone(0.0), "0 bit/s");
+        assert_eq!(QuantityKind::Rate.alone(65.6e9), "65.6 Gbit/s");
+        assert_eq!(QuantityKind::Rate.alone(999_600.0), "1.00 Mbit/s");
+        assert_eq!(QuantityKind::Rate.alone(999_400.0), "999 kbit/s");
+        assert_eq!(QuantityKind::Bytes.alone(1_250_000.0), "1.25 MB");
+        assert_eq!(QuantityKind::Time.alone(10_400_000.0), "10.4 ms");
+        assert_eq!(QuantityKind::Time.alone(3.6e12), "3600 s");
+        assert_eq!(QuantityKind::Count.alone(11_524.0), "11524");
+        assert_eq!(QuantityKind::Rate.alone(0.0), "0 bit/s");
     }
 
     #[test]
     fn a_column_shares_its_unit_where_it_can() {
         let close = [2.33e9, 224e6];
-        let scale = Kind::Rate.scale(&close);
-        assert_eq!(Kind::Rate.heading_unit(scale), "Gbit/s");
-        assert_eq!(close.map(|v| Kind::Rate.in_column(v, scale)), ["2.33", "0.224"]);
+        let scale = QuantityKind::Rate.scale(&close);
+        assert_eq!(QuantityKind::Rate.heading_unit(scale), "Gbit/s");
+        assert_eq!(close.map(|v| QuantityKind::Rate.in_column(v, scale)), ["2.33", "0.224"]);
         let apart = [65.6e9, 5.23e6];
-        let scale = Kind::Rate.scale(&apart);
-        assert_eq!(Kind::Rate.heading_unit(scale), "bit/s");
-        assert_eq!(apart.map(|v| Kind::Rate.in_column(v, scale)), ["65.6 G", "5.23 M"]);
+        let scale = QuantityKind::Rate.scale(&apart);
+        assert_eq!(QuantityKind::Rate.heading_unit(scale), "bit/s");
+        assert_eq!(apart.map(|v| QuantityKind::Rate.in_column(v, scale)), ["65.6 G", "5.23 M"]);
     }
 }

@@ -3,7 +3,7 @@
 //! Packed: columns of differences as JSON, gzip, base64. Who reads captures is not known here.
 
 use crate::capture_graphs::{Graph, Layer, Mark, Shows};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -147,8 +147,8 @@ impl Segments {
         format!(
             "Every segment is on this page for {} of the time: the begin, what is around retransmissions and zero windows, and parts of \
              the rest. Elsewhere what came within {} is one mark, from the least to the largest value; {rare}.",
-            Kind::Percent.alone(share),
-            Kind::Time.alone(cell_ns as f64),
+            QuantityKind::Percent.alone(share),
+            QuantityKind::Time.alone(cell_ns as f64),
         )
     }
 

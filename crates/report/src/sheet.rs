@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use columns::{EXACT, SUM};
 pub(crate) use notes::{environment_line, interval_line, problems, source_line};
-pub(crate) use pings::told as pings_told;
+pub(crate) use pings::ping_sentence;
 
 /// One table.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub(crate) struct Sheet {
     pub(crate) headings: Vec<Heading>,
     /// Each row's cell, as [`anchor`] names it.
     pub(crate) cells: Vec<String>,
-    pub(crate) rows: Vec<Vec<Entry>>,
+    pub(crate) rows: Vec<Vec<SheetEntry>>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Heading {
 
 /// One field of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct SheetEntry {
     pub(crate) text: String,
     /// The number behind the text, in the unit of the JSON, of an axis in SI base units; none where there is none.
     pub(crate) value: Option<f64>,
@@ -60,7 +60,7 @@ impl Heading {
     }
 }
 
-impl Entry {
+impl SheetEntry {
     pub(crate) fn plain(text: String) -> Self {
         Self { text, value: None, tone: Tone::Plain }
     }
@@ -72,7 +72,7 @@ impl Entry {
 }
 
 /// A heading with an entry for each cell.
-pub(crate) type Column = (Heading, Vec<Entry>);
+pub(crate) type Column = (Heading, Vec<SheetEntry>);
 
 /// How a field should strike the eye, where there is colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,9 +166,9 @@ pub(crate) fn anchor(cell: &CellResult) -> String {
 pub(crate) fn beside_axes(
     axes: &[&IndexMap<String, String>],
     columns: impl IntoIterator<Item = Column>,
-) -> (Vec<Heading>, Vec<Vec<Entry>>) {
+) -> (Vec<Heading>, Vec<Vec<SheetEntry>>) {
     let mut headings = Vec::new();
-    let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); axes.len()];
+    let mut rows: Vec<Vec<SheetEntry>> = vec![Vec::new(); axes.len()];
     for (heading, entries) in axis_columns(axes).into_iter().chain(columns) {
         headings.push(heading);
         rows.iter_mut().zip(entries).for_each(|(row, entry)| row.push(entry));
@@ -190,7 +190,7 @@ fn axis_columns(rows: &[&IndexMap<String, String>]) -> Vec<Column> {
         let numbers = axis_numbers(path, rows);
         let entry = |axes: &&IndexMap<String, String>| {
             let text = axes.get(path).map_or(MISSING, String::as_str);
-            Entry { value: numbers.get(text).copied(), ..Entry::plain(text.to_owned()) }
+            SheetEntry { value: numbers.get(text).copied(), ..SheetEntry::plain(text.to_owned()) }
         };
         (heading, rows.iter().map(entry).collect())
     };

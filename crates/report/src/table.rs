@@ -1,6 +1,6 @@
 //! The terminal's table.
 
-use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, interval_line, sheets, source_line};
+use crate::sheet::{Heading, Sheet, SheetEntry, Tone, environment_line, interval_line, sheets, source_line};
 use crate::visible::visible;
 use crate::{conclusions, prose};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
@@ -66,7 +66,7 @@ fn heading_lines(headings: &[Heading]) -> usize {
 }
 
 /// The lines of a table without units, each behind `indent`.
-pub(crate) fn lines(names: &[(&str, bool)], rows: &[Vec<Entry>], style: Style, indent: &str) -> String {
+pub(crate) fn lines(names: &[(&str, bool)], rows: &[Vec<SheetEntry>], style: Style, indent: &str) -> String {
     let headings: Vec<Heading> = names.iter().map(|&(name, numeric)| Heading::new(name, numeric)).collect();
     let narrower = Style { width: style.width.saturating_sub(indent.len() as u16), ..style };
     let grid = grid(&headings, rows, narrower, 2);
@@ -74,7 +74,7 @@ pub(crate) fn lines(names: &[(&str, bool)], rows: &[Vec<Entry>], style: Style, i
 }
 
 /// A borderless table.
-fn grid(headings: &[Heading], rows: &[Vec<Entry>], style: Style, gap: u16) -> String {
+fn grid(headings: &[Heading], rows: &[Vec<SheetEntry>], style: Style, gap: u16) -> String {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
@@ -106,7 +106,7 @@ fn aligned(cell: Cell, heading: &Heading) -> Cell {
     cell.set_alignment(alignment)
 }
 
-fn toned(entry: &Entry, style: Style) -> Cell {
+fn toned(entry: &SheetEntry, style: Style) -> Cell {
     let cell = Cell::new(&entry.text);
     let colour = match entry.tone {
         Tone::Plain => return cell,

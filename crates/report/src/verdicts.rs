@@ -3,7 +3,7 @@
 use crate::cause;
 use crate::prose::filled;
 use crate::quantity::{MISSING, counted, duration, rate};
-use crate::sheet::{Entry, Tone};
+use crate::sheet::{SheetEntry, Tone};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -18,9 +18,9 @@ pub(crate) fn limit(verdict: &Verdict) -> String {
 }
 
 /// The same as a field of a table.
-pub(crate) fn entry(verdict: &Verdict) -> Entry {
+pub(crate) fn entry(verdict: &Verdict) -> SheetEntry {
     let is_known = verdict.limited_by.is_some_and(|limit| limit != LimitedBy::Unknown);
-    Entry { tone: if is_known { Tone::Plain } else { Tone::Warn }, ..Entry::plain(limit(verdict)) }
+    SheetEntry { tone: if is_known { Tone::Plain } else { Tone::Warn }, ..SheetEntry::plain(limit(verdict)) }
 }
 
 /// Each advice in lines that end, with its commands as they are to be run.

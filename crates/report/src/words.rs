@@ -66,7 +66,7 @@ fn complete_cell(cell: &mut CellResult, spec: &CellSpec) {
     let flows = cell.run_values.iter_mut().flat_map(|run| &mut run.flows);
     for fault in flows.filter_map(|flow| flow.diagnosis.as_mut()).flat_map(|diagnosis| &mut diagnosis.faults)
     {
-        *fault = TestbedFault::Told(faults::in_words(fault));
+        *fault = TestbedFault::Sentence(faults::in_words(fault));
     }
 }
 

@@ -6,8 +6,8 @@ use crate::duration::duration_in_words;
 use crate::failure::Failure;
 use crate::reporter::Reporter;
 use pipefill_store::{
-    Attempt, Entry, ExperimentDirectory, LEASE, Leftover, Lock, Owner, Place, Registry, Request, Staged,
-    choose,
+    Attempt, ExperimentDirectory, ExperimentPlace, LEASE, Leftover, Lock, Owner, Registry, RegistryEntry,
+    Request, Staged, choose,
 };
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub struct Claimed {
     /// Whether this process made the directory.
     pub created: bool,
     // In this order: the entry goes before the lock.
-    _entry: Entry,
+    _entry: RegistryEntry,
     /// To be checked before anything is kept.
     pub lock: Lock,
 }
@@ -53,11 +53,11 @@ impl Claim<'_> {
         let choose = || choose(self.base, self.out, self.resume, self.request);
         loop {
             let held = match choose()? {
-                Place::New(path) if fs::symlink_metadata(&path).is_err() => self.begin(&path)?,
-                Place::New(path) => {
+                ExperimentPlace::New(path) if fs::symlink_metadata(&path).is_err() => self.begin(&path)?,
+                ExperimentPlace::New(path) => {
                     let lock = lock(&path, owner)?;
                     match choose()? {
-                        Place::New(same) if same == path => {
+                        ExperimentPlace::New(same) if same == path => {
                             let entry = self.registry.enter(owner, &path, false)?;
                             let experiment = ExperimentDirectory::create(&path, self.request)?;
                             Some(Claimed { experiment, created: false, _entry: entry, lock })
@@ -65,10 +65,10 @@ impl Claim<'_> {
                         _ => None,
                     }
                 }
-                Place::Begun(found) => {
+                ExperimentPlace::Begun(found) => {
                     let lock = lock(&found.path, owner)?;
                     match choose()? {
-                        Place::Begun(same) if same.path == found.path => {
+                        ExperimentPlace::Begun(same) if same.path == found.path => {
                             let entry = self.registry.enter(owner, &same.path, false)?;
                             self.sweep(&same)?;
                             let experiment = same.renewed(self.request)?;

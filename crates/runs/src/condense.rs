@@ -50,8 +50,8 @@ pub fn condense(
         let mut drawing = Drawing::of(&manifest, buckets);
         for row in record.rows()? {
             let row = row?;
-            condenser.take(&row);
-            drawing.take(&row);
+            condenser.push(&row);
+            drawing.push(&row);
         }
         for row in record.table::<Retransmit>()? {
             let row = row?;
@@ -83,14 +83,14 @@ fn condense_observed(
     let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
     for sample in samples(record, view)? {
         for row in infer::rows(sample?) {
-            condenser.take(&row);
-            drawing.take(&row);
+            condenser.push(&row);
+            drawing.push(&row);
         }
     }
     // Only drawn: the judge of a connection does not ask for them.
     let queues = view.is_none().then(|| record.table::<AqmSample>()).transpose()?;
     for row in queues.into_iter().flatten() {
-        drawing.take(&AnyRow::Aqm(row?));
+        drawing.push(&AnyRow::Aqm(row?));
     }
     // A blindfolded judge has no BPF.
     let watched = view.is_none().then(|| record.table::<Retransmit>()).transpose()?;
@@ -173,11 +173,11 @@ pub fn cut(directory: &Path, width_us: u64) -> Result<Option<(Manifest, Vec<Stre
         let mut following = Following::of(record.manifest(), width_us);
         if is_of_sockets(&record) {
             for sample in samples(&record, None)? {
-                infer::rows(sample?).for_each(|row| following.take(&row));
+                infer::rows(sample?).for_each(|row| following.push(&row));
             }
         } else {
             for row in record.rows()? {
-                following.take(&row?);
+                following.push(&row?);
             }
         }
         Ok(Some((record.manifest().clone(), following.finish())))

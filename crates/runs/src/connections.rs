@@ -245,7 +245,7 @@ pub fn write_connections(
         let recorded = &times[run.repeat as usize - 1][run.cell.index];
         run.cell.spec = spec_of(recorded);
         let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
-        recorded.each_row(|row| partial.take(row)).map_err(Problem::from)?;
+        recorded.each_row(|row| partial.push(row)).map_err(Problem::from)?;
         let invalid = invalid.get(run.repeat as usize - 1).cloned().unwrap_or_default();
         partial.complete(&Manifest { invalid, ..recorded.manifest(&run) })?;
     }

@@ -11,7 +11,7 @@ use pipefill_core::plan::Run;
 use pipefill_core::record::{InMemory, Manifest, Sink};
 use pipefill_core::units::Time;
 use pipefill_store::{
-    Damage, DamagedRun, ExperimentDirectory, Lock, Owner, Partial, Records, State, SummaryWriter,
+    Damage, DamagedRun, ExperimentDirectory, Lock, Owner, Partial, RecordState, Records, SummaryWriter,
     read_manifest, state, summaries,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -69,7 +69,7 @@ pub(crate) fn recorded(experiment: &ExperimentDirectory) -> Result<usize, Failur
     let mut count = 0;
     for run in runs {
         let state = state(&experiment.run_path(&run), &run.id)?;
-        count += usize::from(matches!(state, State::Valid | State::Invalid));
+        count += usize::from(matches!(state, RecordState::Valid | RecordState::Invalid));
     }
     Ok(count)
 }
@@ -89,8 +89,8 @@ pub fn pending(experiment: &ExperimentDirectory) -> Result<(Vec<Run>, Vec<Damage
     for run in &pending {
         let directory = experiment.run_path(run);
         let state = state(&directory, &run.id)?;
-        states.push(!matches!(state, State::Valid));
-        if let State::Damaged(damage) = state {
+        states.push(!matches!(state, RecordState::Valid));
+        if let RecordState::Damaged(damage) = state {
             damaged.push(DamagedRun { directory, damage });
         }
     }

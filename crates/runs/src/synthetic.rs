@@ -49,7 +49,7 @@ pub(crate) fn replay(record: &RunRecord, sink: &mut dyn Sink) {
     let delivery = record.delivery.iter().cloned().map(AnyRow::Delivery);
     let udp = record.udp.iter().cloned().map(AnyRow::Udp);
     for row in tcp.chain(delivery).chain(udp) {
-        sink.take(row).unwrap();
+        sink.push(row).unwrap();
     }
 }
 

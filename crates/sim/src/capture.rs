@@ -6,7 +6,7 @@
 mod wire;
 
 use crate::segment::{Body, Identity, Segment};
-use pipefill_capture::write::{About, Packet, SNAP_LENGTH, Way, Writer, file_name};
+use pipefill_capture::write::{About, Packet, PacketDirection, SNAP_LENGTH, Writer, file_name};
 use pipefill_core::address;
 use pipefill_core::cell::{CapturePackets, Direction};
 use pipefill_core::plan::Run;
@@ -33,16 +33,16 @@ pub(crate) struct Capture {
 struct Interface {
     writer: Writer<BufWriter<Box<dyn Write + Send>>>,
     /// What may be the first part of a super-packet.
-    held: Option<Seen>,
+    held: Option<HostPacket>,
     /// What went wrong first.
     error: Option<io::Error>,
 }
 
 /// A packet, as the host sees it.
 #[derive(Clone, Copy)]
-struct Seen {
+struct HostPacket {
     at: Time,
-    way: Way,
+    way: PacketDirection,
     /// The end of the stream that sent it.
     from: usize,
     gso_id: u64,
@@ -91,7 +91,13 @@ impl Capture {
         let from = wire.end_of(direction);
         segment.id = wire.identify(from, &segment.body);
         let joins = matches!(segment.body, Body::Data(_));
-        let seen = Seen { at: now, way: Way::Outbound, from, gso_id: packet.gso_id, segment: *segment };
+        let seen = HostPacket {
+            at: now,
+            way: PacketDirection::Outbound,
+            from,
+            gso_id: packet.gso_id,
+            segment: *segment,
+        };
         self.note(direction, seen, joins);
     }
 
@@ -101,7 +107,8 @@ impl Capture {
         let Some(wire) = self.streams.get(segment.stream as usize) else { return };
         let from = wire.end_of(direction);
         let joins = wire.joins[1 - from] && matches!(segment.body, Body::Data(_));
-        let seen = Seen { at: now, way: Way::Inbound, from, gso_id: packet.gso_id, segment };
+        let seen =
+            HostPacket { at: now, way: PacketDirection::Inbound, from, gso_id: packet.gso_id, segment };
         self.note(direction.opposite(), seen, joins);
     }
 
@@ -123,7 +130,7 @@ impl Capture {
     }
 
     /// At the host that sends in this direction.
-    fn note(&mut self, direction: Direction, seen: Seen, joins: bool) {
+    fn note(&mut self, direction: Direction, seen: HostPacket, joins: bool) {
         let host = match direction {
             Direction::Forward => &mut self.hosts[0],
             Direction::Reverse => &mut self.hosts[1],
@@ -136,7 +143,7 @@ impl Capture {
     }
 }
 
-impl Seen {
+impl HostPacket {
     /// Whether `next` is more of the same super-packet, which this one is then a part of.
     fn takes(&mut self, next: &Self) -> bool {
         let is_same = (self.at, self.way, self.gso_id) == (next.at, next.way, next.gso_id);

@@ -7,7 +7,7 @@
 use crate::invariants::Checks;
 use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
-use crate::stream::Stream;
+use crate::stream::SimStream;
 use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use pipefill_link::Released;
@@ -58,7 +58,7 @@ impl Held {
 pub(crate) struct Engine {
     pub(crate) now: Time,
     pub(crate) network: Network,
-    pub(crate) streams: Vec<Stream>,
+    pub(crate) streams: Vec<SimStream>,
     /// One for each stream.
     agendas: Vec<Agenda>,
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
@@ -71,7 +71,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(now: Time, network: Network, streams: Vec<Stream>, checks: Option<Checks>) -> Self {
+    pub(crate) fn new(now: Time, network: Network, streams: Vec<SimStream>, checks: Option<Checks>) -> Self {
         let agendas = vec![Agenda::default(); streams.len()];
         Self {
             now,

@@ -2,7 +2,7 @@
 //!
 //! Never: a setting that is taken without effect; what the simulator does not model is refused with a remedy.
 
-use crate::options::{Options, WindowRule};
+use crate::options::{SimOptions, WindowRule};
 use crate::segment::Ip;
 use pipefill_core::cell::{HostSpec, PathSpec};
 use pipefill_core::problem::Problem;
@@ -59,7 +59,7 @@ impl Host {
     ///
     /// # Errors
     /// `Unsupported` for a sysctl that the simulator does not model.
-    pub(crate) fn new(spec: &HostSpec, path: &PathSpec, options: Options) -> Result<Self, Problem> {
+    pub(crate) fn new(spec: &HostSpec, path: &PathSpec, options: SimOptions) -> Result<Self, Problem> {
         let (is_on, offloads) = (|asked: Option<bool>| asked.unwrap_or(true), spec.offloads);
         let mut host = Self {
             rmem: [4096, 131_072, 6 << 20],
@@ -111,7 +111,7 @@ impl Host {
 
     /// A host that is asked for nothing, on a path that asks for nothing.
     #[cfg(test)]
-    pub(crate) fn usual(options: Options) -> Self {
+    pub(crate) fn usual(options: SimOptions) -> Self {
         let spec = HostSpec {
             congestion_control: "cubic".to_owned(),
             sysctl: std::collections::BTreeMap::new(),
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn host(name: &str, value: &str) -> Result<Host, Problem> {
-        let mut host = Host::usual(Options::default());
+        let mut host = Host::usual(SimOptions::default());
         host.set(name, value)?;
         Ok(host)
     }
@@ -177,7 +177,8 @@ mod tests {
     #[test]
     fn ecn_needs_an_end_that_asks_and_one_that_accepts() {
         let agreed = |modes: [u8; 2]| {
-            let [mut from, mut to] = modes.map(|tcp_ecn| Host { tcp_ecn, ..Host::usual(Options::default()) });
+            let [mut from, mut to] =
+                modes.map(|tcp_ecn| Host { tcp_ecn, ..Host::usual(SimOptions::default()) });
             from.agree_with(&mut to);
             assert_eq!(from.ecn_agreed, to.ecn_agreed);
             from.ecn_agreed

@@ -9,10 +9,10 @@ mod path;
 
 use crate::network::Network;
 use crate::segment::Segment;
-use crate::stream::{Stream, Transport};
+use crate::stream::{SimStream, Transport};
 use arrivals::Arrivals;
 use connection::Half;
-use path::Way;
+use path::CheckedDirection;
 use pipefill_core::cell::{Direction, PathSpec};
 use pipefill_core::units::Time;
 
@@ -31,7 +31,7 @@ const INSTANTS_PER_MILLISECOND: u64 = 16;
 /// The checks of one run and what they remember.
 #[derive(Debug)]
 pub(crate) struct Checks {
-    ways: [Way; 2],
+    ways: [CheckedDirection; 2],
     streams: Vec<Watched>,
     last: Time,
     standstill: u32,
@@ -52,7 +52,10 @@ struct Watched {
 impl Checks {
     pub(crate) fn new(path: &PathSpec, streams: usize) -> Self {
         Self {
-            ways: [Way::new(&path.forward, "forward"), Way::new(&path.reverse, "reverse")],
+            ways: [
+                CheckedDirection::new(&path.forward, "forward"),
+                CheckedDirection::new(&path.reverse, "reverse"),
+            ],
             streams: std::iter::repeat_with(Watched::default).take(streams).collect(),
             last: Time::ZERO,
             standstill: 0,
@@ -72,7 +75,7 @@ impl Checks {
         now: Time,
         direction: Direction,
         segment: &Segment,
-        streams: &[Stream],
+        streams: &[SimStream],
     ) {
         let number = segment.stream as usize;
         let (Some(stream), Some(watched)) = (streams.get(number), self.streams.get_mut(number)) else {
@@ -98,7 +101,7 @@ impl Checks {
     pub(crate) fn look_at_streams<'a>(
         &mut self,
         now: Time,
-        streams: impl Iterator<Item = (&'a Stream, Option<Time>)>,
+        streams: impl Iterator<Item = (&'a SimStream, Option<Time>)>,
     ) {
         for (number, (stream, armed)) in streams.enumerate() {
             let next = Time::earliest(stream.next(), stream.next_application());
@@ -107,7 +110,7 @@ impl Checks {
         }
     }
 
-    fn stream(&mut self, number: usize, stream: &Stream) -> Verdict {
+    fn stream(&mut self, number: usize, stream: &SimStream) -> Verdict {
         let Watched { arrivals, halves } = &mut self.streams[number];
         match &stream.transport {
             Transport::Tcp(tcp) => {

@@ -25,7 +25,7 @@ mod stream;
 mod tcp;
 mod udp;
 
-pub use options::{Options, WindowRule, WriterHabit};
+pub use options::{SimOptions, WindowRule, WriterHabit};
 
 use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::cell::CellSpec;
@@ -37,7 +37,7 @@ use std::time::Duration;
 /// The backend that runs in virtual time.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Sim {
-    options: Options,
+    options: SimOptions,
     is_checked: bool,
 }
 
@@ -48,7 +48,7 @@ impl Sim {
     }
 
     /// The simulator with other options.
-    pub fn with_options(options: Options) -> Self {
+    pub fn with_options(options: SimOptions) -> Self {
         Self { options, ..Self::default() }
     }
 

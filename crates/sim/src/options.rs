@@ -24,7 +24,7 @@ pub enum WriterHabit {
 
 /// Options of the simulated hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct SimOptions {
     /// The sender hands over super-packets of up to 64 KB (TSO/GSO), as over veth, unless the scenario turns `gso` or `tso` off; without
     /// it one MSS a packet.
     pub gso: bool,
@@ -42,14 +42,14 @@ pub struct Options {
     pub phase: Duration,
 }
 
-impl Options {
+impl SimOptions {
     /// What hands the bottleneck its packets: the lab's data path, or netem.
     pub(crate) const fn fed_by(&self) -> FedBy {
         if self.remakes_packets { FedBy::SuperPackets } else { FedBy::Netem }
     }
 }
 
-impl Default for Options {
+impl Default for SimOptions {
     fn default() -> Self {
         Self {
             gso: true,

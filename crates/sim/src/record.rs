@@ -4,7 +4,7 @@
 
 use crate::engine::Engine;
 use crate::network::HOST_RATE;
-use crate::stream::{SENDER, Stream, Transport};
+use crate::stream::{SENDER, SimStream, Transport};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     CaStateSource, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary,
@@ -54,7 +54,7 @@ fn environment() -> Environment {
     }
 }
 
-fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
+fn summary(run: &Run, stream: &SimStream, zero: Time, now: Time) -> StreamSummary {
     let flow = &run.cell.spec.flows[stream.flow as usize];
     let start = zero.after(flow.start);
     let (sent_bytes, received_bytes) = stream.bytes();

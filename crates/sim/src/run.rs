@@ -7,13 +7,13 @@ use crate::engine::Engine;
 use crate::host::Host;
 use crate::invariants::Checks;
 use crate::network::Network;
-use crate::options::{Options, WriterHabit};
+use crate::options::{SimOptions, WriterHabit};
 use crate::ping::PingStream;
 use crate::record::{self, Outcome};
 use crate::sampler;
 use crate::segment::{Ip, UDP};
 use crate::settings;
-use crate::stream::{SENDER, Stream, TcpStream, Transport};
+use crate::stream::{SENDER, SimStream, TcpStream, Transport};
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::SenderSettings;
 use crate::udp::UdpStream;
@@ -42,7 +42,7 @@ const BROKEN: &str = "an invariant is broken";
 /// Carries out `run`, looked on by [`Checks`] where `is_checked`: its rows to `sink`, and its manifest.
 pub(crate) fn carry_out(
     run: &Run,
-    options: Options,
+    options: SimOptions,
     is_checked: bool,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
@@ -58,7 +58,7 @@ pub(crate) fn carry_out(
     }
     let carries =
         |direction| spec.flows.iter().any(|flow| flow.direction == direction || flow.app.sends_both_ways());
-    let capture = Capture::begin(run, streams.iter().map(Stream::identity), sink)?;
+    let capture = Capture::begin(run, streams.iter().map(SimStream::identity), sink)?;
     let network = Network::new(&spec.path, run.seed, options.fed_by(), carries, capture);
     let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
     let mut traffic = Traffic {
@@ -77,12 +77,12 @@ pub(crate) fn carry_out(
 }
 
 /// Whether `run` can be simulated, found without doing it.
-pub(crate) fn check(run: &Run, options: Options) -> Result<(), Problem> {
+pub(crate) fn check(run: &Run, options: SimOptions) -> Result<(), Problem> {
     hosts(&run.cell.spec, options).map(drop)
 }
 
 /// The sender's host and the receiver's, where all that is asked for can be simulated.
-fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], Problem> {
+fn hosts(spec: &CellSpec, options: SimOptions) -> Result<[Host; 2], Problem> {
     refuse_what_is_not_modelled(spec)?;
     let host = |host| Host::new(host, &spec.path, options);
     let hosts = [host(&spec.sender)?, host(&spec.receiver)?];
@@ -125,7 +125,7 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
 }
 
 /// The flow's habit, unless the hosts have another.
-fn writer_habit(options: Options, flow: &FlowSpec) -> WriterHabit {
+fn writer_habit(options: SimOptions, flow: &FlowSpec) -> WriterHabit {
     match flow.writer {
         Writer::Blocking => options.writer,
         Writer::OncePerWake => WriterHabit::OncePerWake,
@@ -167,7 +167,7 @@ struct Hosts<'a> {
 }
 
 impl Hosts<'_> {
-    fn stream(&self, run: &Run, flow: &FlowSpec, index: u32, number: u32) -> Result<Stream, Problem> {
+    fn stream(&self, run: &Run, flow: &FlowSpec, index: u32, number: u32) -> Result<SimStream, Problem> {
         let [(from_spec, mut from), (to_spec, mut to)] = match flow.direction {
             Direction::Forward => [self.a, self.b],
             Direction::Reverse => [self.b, self.a],
@@ -214,7 +214,7 @@ impl Hosts<'_> {
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
         };
-        Ok(Stream::new(number, index, flow.direction, transport, from.ip))
+        Ok(SimStream::new(number, index, flow.direction, transport, from.ip))
     }
 }
 
@@ -236,7 +236,7 @@ fn congestion_control(
 struct Traffic<'a> {
     spec: &'a CellSpec,
     watch: &'a dyn Watch,
-    options: Options,
+    options: SimOptions,
     engine: Engine,
     sink: &'a mut dyn Sink,
     /// Instants and rows since the last look at the user's wish to stop.
@@ -281,7 +281,7 @@ impl Traffic<'_> {
         }
         self.engine.touch_all();
         let deadline = begin.after(waiting::connect_timeout(&self.spec.path));
-        while !self.engine.streams.iter().all(Stream::is_ready) {
+        while !self.engine.streams.iter().all(SimStream::is_ready) {
             match self.engine.next() {
                 Some(at) if at <= deadline => self.engine.advance(at),
                 _ => return Ok(false),

@@ -1,7 +1,7 @@
 //! The telemetry: both ends of every stream and the path, at a fixed interval of virtual time.
 
 use crate::engine::Engine;
-use crate::stream::{RECEIVER, SENDER, Stream, TcpStream, Transport};
+use crate::stream::{RECEIVER, SENDER, SimStream, TcpStream, Transport};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::{
     AnyRow, DeliverySample, PathSample, Retransmit, Sink, SinkError, StreamEnd, TcpSample,
@@ -15,7 +15,7 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
     }
     for direction in Direction::ALL {
         for backlog in engine.network.backlog(direction) {
-            sink.take(AnyRow::Path(PathSample {
+            sink.push(AnyRow::Path(PathSample {
                 t_us: now.micros(),
                 direction,
                 element: backlog.element,
@@ -25,7 +25,7 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
             }))?;
         }
     }
-    engine.network.aqm_samples(now).try_for_each(|row| sink.take(AnyRow::Aqm(row)))
+    engine.network.aqm_samples(now).try_for_each(|row| sink.push(AnyRow::Aqm(row)))
 }
 
 /// Hands on the retransmits whose episodes have ended since the last call, and the round trips that pings have completed.
@@ -38,9 +38,9 @@ pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkE
                 tcp.ends[RECEIVER].sender.trace.finished().for_each(drop);
                 let mut rows =
                     tcp.ends[SENDER].sender.trace.finished().map(|row| Retransmit { stream: number, ..row });
-                rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
+                rows.try_for_each(|row| sink.push(AnyRow::Retransmit(row)))?;
             }
-            Transport::Ping(ping) => ping.samples(number).try_for_each(|row| sink.take(AnyRow::Ping(row)))?,
+            Transport::Ping(ping) => ping.samples(number).try_for_each(|row| sink.push(AnyRow::Ping(row)))?,
             Transport::Udp(_) => {}
         }
     }
@@ -57,19 +57,19 @@ pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkEr
     tell(engine, sink)
 }
 
-fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), SinkError> {
+fn take_stream(stream: &SimStream, now: Time, sink: &mut dyn Sink) -> Result<(), SinkError> {
     match &stream.transport {
         Transport::Tcp(tcp) => {
             let ends = both_ends(tcp, stream.number, now);
-            ends.into_iter().try_for_each(|row| sink.take(AnyRow::Tcp(row)))?;
+            ends.into_iter().try_for_each(|row| sink.push(AnyRow::Tcp(row)))?;
         }
         // A ping tells of each round trip when it ends.
         Transport::Ping(_) => return Ok(()),
-        Transport::Udp(udp) => sink.take(AnyRow::Udp(udp.sample(now, stream.number)))?,
+        Transport::Udp(udp) => sink.push(AnyRow::Udp(udp.sample(now, stream.number)))?,
     }
     let (sent_bytes, received_bytes) = stream.bytes();
     let (t_us, stream) = (now.micros(), stream.number);
-    sink.take(AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes, received_bytes }))
+    sink.push(AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes, received_bytes }))
 }
 
 fn both_ends(tcp: &TcpStream, stream: u32, now: Time) -> [TcpSample; 2] {

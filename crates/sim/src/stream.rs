@@ -17,7 +17,7 @@ const OWN_GSO_IDS: u64 = 1 << 39;
 
 /// A stream with its place in the run.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct SimStream {
     /// Number in the run.
     pub(crate) number: u32,
     /// Index of its flow.
@@ -193,7 +193,7 @@ impl TcpStream {
     }
 }
 
-impl Stream {
+impl SimStream {
     pub(crate) fn new(number: u32, flow: u32, direction: Direction, transport: Transport, ip: Ip) -> Self {
         Self { number, flow, direction, transport, ip, is_held: false, last_gso_id: OWN_GSO_IDS }
     }

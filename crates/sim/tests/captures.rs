@@ -9,7 +9,7 @@ use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Manifest, Retransmit, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::Sim;
-use pipefill_testkit::captures::dissected::{Capture, Checksums, Seen, Transport, read};
+use pipefill_testkit::captures::dissected::{Capture, Checksums, DissectedPacket, Transport, read};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -65,7 +65,7 @@ impl Write for Shared {
 }
 
 impl Sink for Kept {
-    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, row: AnyRow) -> Result<(), SinkError> {
         self.rows.push(row);
         Ok(())
     }
@@ -192,7 +192,7 @@ fn super_packets_are_kept_or_split() {
 }
 
 /// Sequence numbers as of the SYN, of the stream that sends from this port.
-fn relative(capture: &Capture, port: u16) -> Vec<(&Seen, u64, usize)> {
+fn relative(capture: &Capture, port: u16) -> Vec<(&DissectedPacket, u64, usize)> {
     let mut own = capture.packets.iter().filter_map(|packet| {
         let (header, payload) = packet.tcp()?;
         (packet.is_outbound && header.source_port == port).then_some((packet, header, payload))
@@ -326,7 +326,8 @@ fn packets_are_in_order_and_streams_apart() {
             assert!(capture.packets.is_sorted_by_key(|packet| packet.unix_ns), "{scenario:?} {host}");
             assert_eq!((capture.interface.as_str(), capture.dropped), ("path0", 0));
             assert!(capture.comment.contains(&manifest.run.id) && capture.comment.contains(host));
-            let mut flows: Vec<[SocketAddr; 2]> = capture.packets.iter().filter_map(Seen::ends).collect();
+            let mut flows: Vec<[SocketAddr; 2]> =
+                capture.packets.iter().filter_map(DissectedPacket::ends).collect();
             flows.iter_mut().for_each(|ends| ends.sort());
             flows.sort();
             flows.dedup();
@@ -392,7 +393,7 @@ fn a_full_disk_is_told() {
         }
     }
     impl Sink for Full {
-        fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
+        fn push(&mut self, _: AnyRow) -> Result<(), SinkError> {
             Ok(())
         }
 

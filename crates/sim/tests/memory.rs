@@ -22,7 +22,7 @@ struct Counting {
 }
 
 impl Sink for Counting {
-    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, _: AnyRow) -> Result<(), SinkError> {
         self.rows += 1;
         Ok(())
     }

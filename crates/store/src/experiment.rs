@@ -13,7 +13,9 @@ use crate::files::{self, below};
 use crate::leftover::{self, Leftover};
 use crate::lock::LOCK;
 use crate::summary::mend;
-use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, SUMMARY, State, StoreError, state, summaries};
+use crate::{
+    DAMAGED, EXPERIMENT, RUNS, RecordState, Removed, SCENARIO, SUMMARY, StoreError, state, summaries,
+};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run, Shard};
 use serde::{Deserialize, Serialize};
@@ -301,10 +303,10 @@ impl ExperimentDirectory {
             return Ok(());
         }
         match state(&former, &run.id)? {
-            State::Valid | State::Invalid => {
+            RecordState::Valid | RecordState::Invalid => {
                 fs::remove_dir_all(&former).map_err(StoreError::file("removing", &former))
             }
-            State::Missing | State::Damaged(_) => Ok(()),
+            RecordState::Missing | RecordState::Damaged(_) => Ok(()),
         }
     }
 

@@ -69,14 +69,14 @@ mod tests {
     struct Inner {
         count: u32,
         rate: Option<Rate>,
-        kind: Kind,
+        kind: FieldKind,
         file: Option<FileName>,
     }
 
     #[derive(Debug, Deserialize)]
     #[expect(dead_code, reason = "read, not used")]
     #[serde(rename_all = "snake_case")]
-    enum Kind {
+    enum FieldKind {
         One,
         Two(u8),
     }

@@ -108,8 +108,8 @@ impl Partial {
 }
 
 impl Sink for Partial {
-    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
-        self.tables.take(row).map_err(SinkError::new)
+    fn push(&mut self, row: AnyRow) -> Result<(), SinkError> {
+        self.tables.push(row).map_err(SinkError::new)
     }
 
     fn artifact(&mut self, name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {
@@ -140,7 +140,7 @@ fn in_directory(directory: &Path) -> impl FnOnce(RecordError) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RecordReader, State, read_manifest, state, tiny};
+    use crate::{RecordReader, RecordState, read_manifest, state, tiny};
     use pipefill_core::record::{PacketSample, RunRecord};
     use std::io::Read;
 
@@ -205,8 +205,8 @@ mod tests {
         reader.artifact(&name).unwrap().unwrap().read_to_string(&mut read).unwrap();
         assert_eq!(read, "packets");
         assert!(reader.artifact(&FileName::cleaned("other")).unwrap().is_none());
-        let told = |state: State| match state {
-            State::Damaged(damage) => damage.to_string(),
+        let told = |state: RecordState| match state {
+            RecordState::Damaged(damage) => damage.to_string(),
             other => format!("{other:?}"),
         };
         assert_eq!(told(state(&run, &id).unwrap()), "Valid");

@@ -18,7 +18,7 @@ const NUMBER_MAX: u32 = 100_000;
 
 /// Where an experiment goes.
 #[derive(Debug)]
-pub enum Place {
+pub enum ExperimentPlace {
     /// A directory that doesn't exist yet, or an empty one that the user named.
     New(PathBuf),
     /// The very experiment, to be continued.
@@ -35,7 +35,7 @@ pub fn choose(
     out: Option<&Path>,
     resume: bool,
     asked: &Request<'_>,
-) -> Result<Place, StoreError> {
+) -> Result<ExperimentPlace, StoreError> {
     match out {
         Some(out) => named(out, resume, asked),
         None => numbered(&base.join(DEFAULT), resume, asked),
@@ -94,9 +94,9 @@ fn number_of(folder: &Path, name: &FileName, number: u32) -> PathBuf {
     }
 }
 
-fn named(out: &Path, resume: bool, asked: &Request<'_>) -> Result<Place, StoreError> {
+fn named(out: &Path, resume: bool, asked: &Request<'_>) -> Result<ExperimentPlace, StoreError> {
     if is_free(out)? {
-        return Ok(Place::New(out.to_owned()));
+        return Ok(ExperimentPlace::New(out.to_owned()));
     }
     let Some(experiment) = ExperimentDirectory::open(out)? else {
         return Err(StoreError::NotAnExperiment(out.to_owned()));
@@ -104,11 +104,11 @@ fn named(out: &Path, resume: bool, asked: &Request<'_>) -> Result<Place, StoreEr
     match experiment.stored.difference(asked) {
         Some(difference) => Err(StoreError::OtherExperiment { path: out.to_owned(), difference }),
         None if !resume => Err(StoreError::SameExperiment(out.to_owned())),
-        None => Ok(Place::Begun(Box::new(experiment))),
+        None => Ok(ExperimentPlace::Begun(Box::new(experiment))),
     }
 }
 
-fn numbered(folder: &Path, resume: bool, asked: &Request<'_>) -> Result<Place, StoreError> {
+fn numbered(folder: &Path, resume: bool, asked: &Request<'_>) -> Result<ExperimentPlace, StoreError> {
     let name = &match asked.part_of {
         Some((Shard { number, of }, _)) => {
             FileName::cleaned(&format!("{}-shard-{number}-of-{of}", asked.plan.experiment))
@@ -119,7 +119,9 @@ fn numbered(folder: &Path, resume: bool, asked: &Request<'_>) -> Result<Place, S
     for number in 1..NUMBER_MAX {
         let path = number_of(folder, name, number);
         if fs::symlink_metadata(&path).is_err() {
-            return Ok(begun.map_or(Place::New(path), |experiment| Place::Begun(Box::new(experiment))));
+            return Ok(begun.map_or(ExperimentPlace::New(path), |experiment| {
+                ExperimentPlace::Begun(Box::new(experiment))
+            }));
         }
         if resume {
             let same = |experiment: &ExperimentDirectory| experiment.stored.difference(asked).is_none();
@@ -144,10 +146,10 @@ mod tests {
     use super::*;
     use crate::tiny::Asked;
 
-    fn new_at(place: Result<Place, StoreError>) -> PathBuf {
+    fn new_at(place: Result<ExperimentPlace, StoreError>) -> PathBuf {
         match place.unwrap() {
-            Place::New(path) => path,
-            Place::Begun(experiment) => panic!("{} is begun", experiment.path.display()),
+            ExperimentPlace::New(path) => path,
+            ExperimentPlace::Begun(experiment) => panic!("{} is begun", experiment.path.display()),
         }
     }
 
@@ -156,7 +158,7 @@ mod tests {
         ExperimentDirectory::create(path, &asked.on("lab")).unwrap();
     }
 
-    fn refused(place: Result<Place, StoreError>) -> String {
+    fn refused(place: Result<ExperimentPlace, StoreError>) -> String {
         place.unwrap_err().to_string()
     }
 
@@ -180,8 +182,8 @@ mod tests {
         begin(&runs.join("tiny-2"), &asked);
         begin(&runs.join("tiny-3"), &other);
         match choose(folder.path(), None, true, &asked.on("lab")).unwrap() {
-            Place::Begun(experiment) => assert_eq!(experiment.path, runs.join("tiny-2")),
-            Place::New(path) => panic!("{} is new", path.display()),
+            ExperimentPlace::Begun(experiment) => assert_eq!(experiment.path, runs.join("tiny-2")),
+            ExperimentPlace::New(path) => panic!("{} is new", path.display()),
         }
         let third = Asked::tiny(&["path.rtt=8ms"]);
         let place = choose(folder.path(), None, true, &third.on("lab"));

@@ -40,7 +40,7 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
 
 /// What stands where the record of a run belongs.
 #[derive(Debug)]
-pub enum State {
+pub enum RecordState {
     /// Nothing.
     Missing,
     /// Its record, and the run is valid.
@@ -55,18 +55,18 @@ pub enum State {
 ///
 /// # Errors
 /// [`StoreError`] for files that can't be read, and for a record of another version.
-pub fn state(directory: &Path, id: &str) -> Result<State, StoreError> {
+pub fn state(directory: &Path, id: &str) -> Result<RecordState, StoreError> {
     if !files::is_directory(directory).map_err(StoreError::file("reading", directory))? {
-        return Ok(State::Missing);
+        return Ok(RecordState::Missing);
     }
     match whole(directory) {
-        Ok(None) => Ok(State::Damaged(Damage::NoManifest)),
+        Ok(None) => Ok(RecordState::Damaged(Damage::NoManifest)),
         Ok(Some(manifest)) if manifest.run.id != id => {
-            Ok(State::Damaged(Damage::OtherRun { found: manifest.run.id, wanted: id.to_owned() }))
+            Ok(RecordState::Damaged(Damage::OtherRun { found: manifest.run.id, wanted: id.to_owned() }))
         }
-        Ok(Some(manifest)) if manifest.invalid.is_empty() => Ok(State::Valid),
-        Ok(Some(_)) => Ok(State::Invalid),
-        Err(StoreError::Damaged(run)) => Ok(State::Damaged(run.damage)),
+        Ok(Some(manifest)) if manifest.invalid.is_empty() => Ok(RecordState::Valid),
+        Ok(Some(_)) => Ok(RecordState::Invalid),
+        Err(StoreError::Damaged(run)) => Ok(RecordState::Damaged(run.damage)),
         Err(error) => Err(error),
     }
 }

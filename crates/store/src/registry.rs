@@ -31,7 +31,7 @@ pub struct Registry {
 
 /// A running experiment. Its file goes when this is dropped.
 #[derive(Debug)]
-pub struct Entry {
+pub struct RegistryEntry {
     /// The file and its folder; `None` where there is no folder, and none is needed.
     place: Option<(PathBuf, PathBuf)>,
 }
@@ -73,17 +73,17 @@ impl Registry {
     ///
     /// # Errors
     /// [`StoreError`] where every folder belongs to somebody else, or a file can't be written.
-    pub fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<Entry, StoreError> {
+    pub fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<RegistryEntry, StoreError> {
         let active = Active { owner: owner.clone(), directory: absolute(directory)?, created };
         let name = format!("{}-{}.json", owner.pid, owner.start_time);
         let text = serde_json::json!(active).to_string() + "\n";
         for root in &self.roots {
             if let Some(path) = write_below(root, &name, &text)? {
-                return Ok(Entry { place: Some((path, root.clone())) });
+                return Ok(RegistryEntry { place: Some((path, root.clone())) });
             }
         }
         if self.is_optional {
-            Ok(Entry { place: None })
+            Ok(RegistryEntry { place: None })
         } else {
             Err(StoreError::NoRegistry(self.roots.clone()))
         }
@@ -134,7 +134,7 @@ impl Registry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for RegistryEntry {
     fn drop(&mut self) {
         let Some((path, root)) = &self.place else { return };
         // What can't be removed now is swept once this process is gone.

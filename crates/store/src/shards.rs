@@ -6,8 +6,8 @@ use crate::experiment::{Part, fingerprint};
 use crate::files::below;
 use crate::partial::Partial;
 use crate::{
-    ExperimentDirectory, Owner, Records, Request, State, StoreError, Summary, SummaryWriter, read_manifest,
-    state, summaries,
+    ExperimentDirectory, Owner, RecordState, Records, Request, StoreError, Summary, SummaryWriter,
+    read_manifest, state, summaries,
 };
 use pipefill_core::plan::{Plan, Run, Shard};
 use std::collections::{BTreeMap, BTreeSet};
@@ -244,7 +244,7 @@ fn valid_summaries(directory: &Path) -> Result<BTreeSet<String>, StoreError> {
 /// Copies the whole record of `run` in `source` into the folder `runs`; one that is there and valid is left alone.
 fn copy_run(source: &Path, run: &Run, runs: &Path, owner: &Owner) -> Result<(), StoreError> {
     let target = below(runs, &run.directory);
-    if matches!(state(&target, &run.id)?, State::Valid) {
+    if matches!(state(&target, &run.id)?, RecordState::Valid) {
         return Ok(());
     }
     Partial::create(runs, &run.directory, owner)?.copy(source)
@@ -258,9 +258,9 @@ type Rank = (bool, Option<u64>, String);
 
 fn rank(path: &Path, run: &Run) -> Result<Option<Rank>, StoreError> {
     let is_invalid = match state(path, &run.id)? {
-        State::Valid => false,
-        State::Invalid => true,
-        State::Missing | State::Damaged(_) => return Ok(None),
+        RecordState::Valid => false,
+        RecordState::Invalid => true,
+        RecordState::Missing | RecordState::Damaged(_) => return Ok(None),
     };
     let Some(manifest) = read_manifest(path)? else { return Ok(None) };
     let hashes = manifest.tables.unwrap_or_default().into_iter().map(|table| table.sha256);

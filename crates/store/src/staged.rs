@@ -30,7 +30,7 @@ impl Staged {
         asked: &Request<'_>,
         owner: &Owner,
     ) -> Result<Option<(ExperimentDirectory, Lock)>, StoreError> {
-        let staged = Self { path: place(target, owner), target: target.to_owned() };
+        let staged = Self { path: staging_path(target, owner), target: target.to_owned() };
         fs::create_dir(&staged.path).map_err(StoreError::file("making", target))?;
         let Attempt::Held(mut lock) = Lock::take(&staged.path, owner)? else {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Staged {
     /// # Errors
     /// [`StoreError::File`].
     pub(super) fn remove_left(target: &Path, owner: &Owner) -> Result<(), StoreError> {
-        let path = place(target, owner);
+        let path = staging_path(target, owner);
         let is_its = || {
             let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
             is_directory && owner_in(&path.join(LOCK)).is_some_and(|found| found == *owner)
@@ -88,7 +88,7 @@ impl Drop for Staged {
 }
 
 /// Where `owner` makes the experiment for `target`.
-fn place(target: &Path, owner: &Owner) -> PathBuf {
+fn staging_path(target: &Path, owner: &Owner) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}{}", suffix(owner)))
 }

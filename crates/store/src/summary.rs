@@ -11,7 +11,7 @@ mod block;
 
 use crate::damage::unreadable;
 use crate::{Damage, SUMMARY, StoreError, decode_manifest, files};
-use block::{Blocks, Found, write_block};
+use block::{Blocks, NextBlock, write_block};
 use pipefill_core::prng::fnv1a;
 use pipefill_core::record::Manifest;
 use serde::de::DeserializeOwned;
@@ -176,7 +176,7 @@ pub(super) fn mend(directory: &Path, kept: &Path) -> Result<(), StoreError> {
     files::copy(&path, kept).map_err(StoreError::file("writing", kept))?;
     let mut whole = Vec::new();
     for found in Blocks::open(&path).map_err(failed)? {
-        if let Found::Lines(text) = found.map_err(failed)? {
+        if let NextBlock::Lines(text) = found.map_err(failed)? {
             write_block(&mut whole, text.as_bytes()).map_err(failed)?;
         }
     }
@@ -213,11 +213,11 @@ fn all_lines(
 ) -> Result<impl Iterator<Item = Result<Summary, StoreError>> + use<>, StoreError> {
     let path = directory.join(SUMMARY);
     let blocks = Blocks::open(&path).map_err(StoreError::file("reading", &path))?;
-    let lines = move |found: io::Result<Found>| -> Vec<Result<Summary, StoreError>> {
+    let lines = move |found: io::Result<NextBlock>| -> Vec<Result<Summary, StoreError>> {
         match found {
-            Ok(Found::Lines(text)) => text.lines().map(|line| Summary::of(line, &path)).collect(),
-            Ok(Found::Torn) => Vec::new(),
-            Ok(Found::Changed) => vec![Err(changed(&path))],
+            Ok(NextBlock::Lines(text)) => text.lines().map(|line| Summary::of(line, &path)).collect(),
+            Ok(NextBlock::Torn) => Vec::new(),
+            Ok(NextBlock::Changed) => vec![Err(changed(&path))],
             Err(error) => vec![Err(StoreError::file("reading", &path)(error))],
         }
     };
@@ -231,9 +231,9 @@ fn whole_blocks(directory: &Path) -> Result<u64, StoreError> {
     let mut whole = 0;
     while let Some(found) = blocks.next() {
         match found.map_err(StoreError::file("reading", &path))? {
-            Found::Lines(_) => whole = blocks.offset(),
-            Found::Torn => break,
-            Found::Changed => return Err(changed(&path)),
+            NextBlock::Lines(_) => whole = blocks.offset(),
+            NextBlock::Torn => break,
+            NextBlock::Changed => return Err(changed(&path)),
         }
     }
     Ok(whole)

@@ -70,7 +70,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`RecordError`] where it can't be written.
-    pub(super) fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+    pub(super) fn push(&mut self, row: AnyRow) -> Result<(), RecordError> {
         match row {
             AnyRow::Tcp(row) => self.tcp.push(&row),
             AnyRow::Delivery(row) => self.delivery.push(&row),

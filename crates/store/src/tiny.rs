@@ -44,7 +44,7 @@ pub(crate) fn record() -> RunRecord {
 
 /// Hands every row of `record` to `sink`.
 pub(crate) fn replay(record: &RunRecord, sink: &mut dyn Sink) {
-    record.rows().into_iter().for_each(|row| sink.take(row).unwrap());
+    record.rows().into_iter().for_each(|row| sink.push(row).unwrap());
 }
 
 /// Writes `record` as a backend and its runner do.

@@ -58,7 +58,7 @@ pub struct Timer {
 
 /// What made a run invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LatenessKind {
     /// Its latenesses in the mean or at the median: stalls do not explain them.
     AsARule,
     /// The latest packets, or single stalls.
@@ -126,18 +126,18 @@ impl Witness {
 
 impl Testimony {
     /// What shows that the machine was late in that way; `None` where nothing does.
-    pub fn machine_was_late(&self, kind: Kind) -> Option<String> {
+    pub fn machine_was_late(&self, kind: LatenessKind) -> Option<String> {
         let share = |part: Duration, whole: Duration| part.as_secs_f64() / whole.as_secs_f64();
         let is_late = |timer: &Timer| match kind {
-            Kind::AsARule => timer.mean >= MEAN,
-            Kind::AtTimes | Kind::Starved => share(timer.missed, self.length) >= MISSED,
+            LatenessKind::AsARule => timer.mean >= MEAN,
+            LatenessKind::AtTimes | LatenessKind::Starved => share(timer.missed, self.length) >= MISSED,
         };
-        let stalled = |timer: &Timer| kind == Kind::AtTimes && timer.longest >= STALL;
+        let stalled = |timer: &Timer| kind == LatenessKind::AtTimes && timer.longest >= STALL;
         let stolen = share(self.stolen, self.length * self.cpus);
         let others = share(self.others, self.length);
         if stolen >= STOLEN {
             Some(format!("{:.1} % of the CPU time was stolen", 100.0 * stolen))
-        } else if kind == Kind::Starved && others >= OTHERS {
+        } else if kind == LatenessKind::Starved && others >= OTHERS {
             Some(format!("other programs used {:.0} % of a CPU", 100.0 * others))
         } else if let Some(timer) = self.real_time.filter(|timer| is_late(timer) || stalled(timer)) {
             Some(format!("a real-time timer was late: {timer}"))
@@ -275,7 +275,7 @@ mod tests {
     fn is_late(change: impl Fn(&mut Testimony)) -> [bool; 2] {
         let mut testimony = QUIET;
         change(&mut testimony);
-        [Kind::AsARule, Kind::AtTimes].map(|kind| testimony.machine_was_late(kind).is_some())
+        [LatenessKind::AsARule, LatenessKind::AtTimes].map(|kind| testimony.machine_was_late(kind).is_some())
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
     fn a_starved_run_is_excused_where_others_computed() {
         let is_starved = |others| {
             let testimony = Testimony { others, ..QUIET };
-            testimony.machine_was_late(Kind::Starved).is_some()
+            testimony.machine_was_late(LatenessKind::Starved).is_some()
         };
         assert_eq!([100, 499, 500].map(|ms| is_starved(Duration::from_millis(ms))), [false, false, true]);
     }

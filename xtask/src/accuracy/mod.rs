@@ -14,7 +14,7 @@ use bounds::{Verdict, verdicts};
 use golden::{FILES, Golden, Outcome};
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::record::RunRecord;
-use pipefill_sim::{Options, Sim, WriterHabit};
+use pipefill_sim::{Sim, SimOptions, WriterHabit};
 use score::Score;
 use std::fs;
 use std::path::Path;
@@ -125,13 +125,13 @@ fn take<'a>(next: &AtomicUsize, goldens: &'a [Golden]) -> Option<(usize, &'a Gol
 
 /// Without GSO a packet is a segment, as on a wire; the oracle's application writes once for each `EPOLLOUT`.
 fn simulate(golden: &Golden) -> Result<RunRecord, String> {
-    let sim = Sim::with_options(Options {
+    let sim = Sim::with_options(SimOptions {
         gso: golden.gso,
         remakes_packets: false,
         writer: WriterHabit::OncePerWake,
         phase: golden.aqm.as_ref().map_or(PHASE, |aqm| Duration::from_nanos(aqm.phase_ns)),
         packet_cost: PACKET_COST,
-        ..Options::default()
+        ..SimOptions::default()
     });
     sim.run(&cell::run(golden), &Unwatched).map_err(|error| format!("cell {}: {error}", golden.cell))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Expr, ExprLit, Item, ItemMod, Lit, Meta};
 
 /// Where the text of a module is.
-struct Place {
+struct ModuleFiles {
     /// Relative to the workspace.
     file: PathBuf,
     /// Where the files of the modules that it declares are.
@@ -26,7 +26,7 @@ pub(super) fn tree(package: &str, files: Files<'_>, file: &str) -> Result<Tree, 
     let file = PathBuf::from(file);
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
     let mut reader = Reader { files, tree: Tree { package: package.to_owned(), modules: Vec::new() } };
-    reader.read_file(None, String::new(), &Place { file, folder }, false)?;
+    reader.read_file(None, String::new(), &ModuleFiles { file, folder }, false)?;
     Ok(reader.tree)
 }
 
@@ -40,7 +40,7 @@ impl Reader<'_> {
         &mut self,
         parent: Option<usize>,
         name: String,
-        place: &Place,
+        place: &ModuleFiles,
         is_test: bool,
     ) -> Result<(), String> {
         let shown = slashed(&place.file);
@@ -55,7 +55,7 @@ impl Reader<'_> {
         &mut self,
         parent: Option<usize>,
         name: String,
-        place: &Place,
+        place: &ModuleFiles,
         is_test: bool,
         items: &[Item],
     ) -> Result<(), String> {
@@ -88,20 +88,20 @@ impl Reader<'_> {
     fn read_module(
         &mut self,
         parent: usize,
-        place: &Place,
+        place: &ModuleFiles,
         is_test: bool,
         module: &ItemMod,
     ) -> Result<(), String> {
         let name = module.ident.to_string();
         let is_test = is_test || syntax::is_for_tests(&module.attrs);
         if let Some((_, items)) = &module.content {
-            let place = Place { file: place.file.clone(), folder: place.folder.join(&name) };
+            let place = ModuleFiles { file: place.file.clone(), folder: place.folder.join(&name) };
             return self.read_items(Some(parent), name, &place, is_test, items);
         }
         let place = match module.attrs.iter().find_map(path_attribute) {
             Some(path) => {
                 let file = tidy(&place.file.parent().unwrap_or(Path::new("")).join(path));
-                Place { folder: file.parent().unwrap_or(Path::new("")).to_owned(), file }
+                ModuleFiles { folder: file.parent().unwrap_or(Path::new("")).to_owned(), file }
             }
             None => self.declared(place, &name),
         };
@@ -109,13 +109,13 @@ impl Reader<'_> {
     }
 
     /// `name.rs`, or `name/mod.rs` where there is no such file.
-    fn declared(&self, parent: &Place, name: &str) -> Place {
+    fn declared(&self, parent: &ModuleFiles, name: &str) -> ModuleFiles {
         let folder = parent.folder.join(name);
         let file = parent.folder.join(format!("{name}.rs"));
         if (self.files)(&file).is_ok() {
-            Place { file, folder }
+            ModuleFiles { file, folder }
         } else {
-            Place { file: folder.join("mod.rs"), folder }
+            ModuleFiles { file: folder.join("mod.rs"), folder }
         }
     }
 }

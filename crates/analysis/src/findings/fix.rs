@@ -216,7 +216,7 @@ impl Search {
     }
 
     /// Learns from `round`, whose side after the change is `after`: goes on from there, or tries the next of the same advice.
-    pub fn see(&mut self, round: &Round, after: &CellResult) {
+    pub fn observe(&mut self, round: &Round, after: &CellResult) {
         if round.kept {
             self.set.extend(round.advice.set.iter().cloned());
             self.take(after, WORTH);
@@ -355,7 +355,7 @@ mod tests {
         let mut search = Search::of(&cell(LimitedBy::Path, 100, vec![shorter]));
         let first = search.next_change().unwrap();
         let after = cell(LimitedBy::Path, 100, vec![without_loss.clone()]);
-        search.see(&round(&search, &first, true), &after);
+        search.observe(&round(&search, &first, true), &after);
         assert_eq!(search.next_change(), Some(without_loss));
         assert_eq!(search.next_change(), None);
     }
@@ -365,10 +365,10 @@ mod tests {
         let mut search = Search::of(&cell(LimitedBy::Rwnd, 100, vec![advice("receiver.tcp_rmem=1", 300)]));
         let first = search.next_change().unwrap();
         let after = cell(LimitedBy::Sndbuf, 200, vec![advice("sender.tcp_wmem=1", 300)]);
-        search.see(&round(&search, &first, true), &after);
+        search.observe(&round(&search, &first, true), &after);
         let second = search.next_change().unwrap();
         assert_eq!(second.set, ["sender.tcp_wmem=1"]);
-        search.see(&round(&search, &second, true), &cell(LimitedBy::Path, 300, Vec::new()));
+        search.observe(&round(&search, &second, true), &cell(LimitedBy::Path, 300, Vec::new()));
         assert_eq!((search.next_change(), search.end()), (None, End::PipeFull));
         assert_eq!(search.set(), ["receiver.tcp_rmem=1", "sender.tcp_wmem=1"]);
     }
@@ -378,7 +378,7 @@ mod tests {
         let both = vec![advice("sender.congestion_control=bbr", 300), advice("flow.parallel=4", 250)];
         let mut search = Search::of(&cell(LimitedBy::Cwnd, 100, both));
         let first = search.next_change().unwrap();
-        search.see(&round(&search, &first, false), &cell(LimitedBy::Cwnd, 90, Vec::new()));
+        search.observe(&round(&search, &first, false), &cell(LimitedBy::Cwnd, 90, Vec::new()));
         assert_eq!(search.next_change().unwrap().set, ["flow.parallel=4"]);
         assert!(search.set().is_empty());
         assert_eq!((search.next_change(), search.end()), (None, End::NothingLeft));
@@ -389,7 +389,7 @@ mod tests {
         let mut search = Search::of(&cell(LimitedBy::Cwnd, 100, vec![advice("path.queue=1bdp", 300)]));
         let first = search.next_change().unwrap();
         let again = vec![advice("path.queue=1bdp", 300), advice("flow.parallel=4", 300)];
-        search.see(&round(&search, &first, true), &cell(LimitedBy::Cwnd, 290, again));
+        search.observe(&round(&search, &first, true), &cell(LimitedBy::Cwnd, 290, again));
         assert_eq!((search.next_change(), search.end()), (None, End::NothingLeft));
     }
 

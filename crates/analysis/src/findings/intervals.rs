@@ -42,12 +42,12 @@ pub struct Interval {
     /// UDP: RFC 3550 jitter at the last look.
     pub jitter_ns: Option<u64>,
     /// TCP: the sender's last look.
-    pub look: Option<Look>,
+    pub look: Option<SenderInfo>,
 }
 
 /// What a sender's `tcp_info` said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct SenderInfo {
     /// Congestion window; `None` where it is not known.
     pub cwnd_bytes: Option<u64>,
     /// Advertised window; `None` where the kernel does not tell.
@@ -62,11 +62,11 @@ pub struct Look {
 #[derive(Debug)]
 pub struct Following {
     width_us: u64,
-    streams: BTreeMap<u32, Stream>,
+    streams: BTreeMap<u32, StreamCuts>,
 }
 
 #[derive(Debug)]
-struct Stream {
+struct StreamCuts {
     start_us: u64,
     length_us: u64,
     sent: Cut,
@@ -75,7 +75,7 @@ struct Stream {
     datagrams: Cut,
     arrived: Cut,
     /// By interval.
-    looks: BTreeMap<usize, Look>,
+    looks: BTreeMap<usize, SenderInfo>,
     /// By interval, nanoseconds.
     jitters: BTreeMap<usize, u64>,
     end: StreamSummary,
@@ -93,8 +93,8 @@ impl Following {
     /// Of the run that `manifest` is about, in intervals of `width_us`, which is not zero, or of a multiple of it where they
     /// would be more than 200,000.
     pub fn of(manifest: &Manifest, width_us: u64) -> Self {
-        let streams = manifest.streams.iter().map(|summary| (summary.stream, Stream::of(summary)));
-        let streams: BTreeMap<u32, Stream> = streams.collect();
+        let streams = manifest.streams.iter().map(|summary| (summary.stream, StreamCuts::of(summary)));
+        let streams: BTreeMap<u32, StreamCuts> = streams.collect();
         let width_us = width_us.max(1);
         let counts = streams.values().map(|stream| stream.length_us / width_us);
         let times = counts.fold(0, u64::saturating_add).div_ceil(MOST).max(1);
@@ -102,30 +102,30 @@ impl Following {
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
-    pub fn take(&mut self, row: &AnyRow) {
+    pub fn push(&mut self, row: &AnyRow) {
         let width_us = self.width_us;
         match row {
             AnyRow::Delivery(row) => self.count(row.stream, row.t_us, |stream, since_us| {
-                stream.sent.see(since_us, row.sent_bytes, width_us);
-                stream.received.see(since_us, row.received_bytes, width_us);
+                stream.sent.observe(since_us, row.sent_bytes, width_us);
+                stream.received.observe(since_us, row.received_bytes, width_us);
             }),
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 self.count(row.stream, row.t_us, |stream, since_us| {
-                    stream.retransmits.see(since_us, u64::from(row.info.retransmits), width_us);
-                    let look = Look {
+                    stream.retransmits.observe(since_us, u64::from(row.info.retransmits), width_us);
+                    let look = SenderInfo {
                         cwnd_bytes: row.info.cwnd_bytes,
                         rwnd_bytes: row.info.rwnd_bytes.map(u64::from),
                         srtt_us: row.info.srtt_us.map(u64::from),
                         rttvar_us: row.info.rttvar_us.map(u64::from),
                     };
-                    stream.looks.insert(place(since_us, width_us), look);
+                    stream.looks.insert(interval_index(since_us, width_us), look);
                 });
             }
             AnyRow::Udp(row) => self.count(row.stream, row.t_us, |stream, since_us| {
-                stream.datagrams.see(since_us, row.sent, width_us);
-                stream.arrived.see(since_us, row.received, width_us);
+                stream.datagrams.observe(since_us, row.sent, width_us);
+                stream.arrived.observe(since_us, row.received, width_us);
                 if let Some(jitter_ns) = row.jitter_ns {
-                    stream.jitters.insert(place(since_us, width_us), jitter_ns);
+                    stream.jitters.insert(interval_index(since_us, width_us), jitter_ns);
                 }
             }),
             AnyRow::Tcp(_)
@@ -142,7 +142,7 @@ impl Following {
     /// Every stream's intervals, after the last row.
     pub fn finish(self) -> Vec<StreamIntervals> {
         let width_us = self.width_us;
-        let intervals = |(stream, counted): (u32, Stream)| StreamIntervals {
+        let intervals = |(stream, counted): (u32, StreamCuts)| StreamIntervals {
             stream,
             width_us,
             intervals: counted.finish(width_us),
@@ -151,7 +151,7 @@ impl Following {
     }
 
     /// Rows from after the stream's end belong to no interval.
-    fn count(&mut self, stream: u32, t_us: u64, take: impl FnOnce(&mut Stream, u64)) {
+    fn count(&mut self, stream: u32, t_us: u64, take: impl FnOnce(&mut StreamCuts, u64)) {
         let Some(stream) = self.streams.get_mut(&stream) else { return };
         let since_us = t_us.saturating_sub(stream.start_us);
         if t_us >= stream.start_us && since_us <= stream.length_us {
@@ -160,7 +160,7 @@ impl Following {
     }
 }
 
-impl Stream {
+impl StreamCuts {
     fn of(summary: &StreamSummary) -> Self {
         let life = interval::life(summary);
         Self {
@@ -179,7 +179,7 @@ impl Stream {
 
     fn finish(mut self, width_us: u64) -> Vec<Interval> {
         // What the socket took is known to the last byte; everything else as it was looked at last.
-        self.sent.see(self.length_us, self.end.sent_bytes, width_us);
+        self.sent.observe(self.length_us, self.end.sent_bytes, width_us);
         let count = usize::try_from(self.length_us.div_ceil(width_us)).unwrap_or(0);
         let [sent, received] = [self.sent, self.received].map(|cut| cut.steps(count));
         let retransmits = self.end.tcp.map(|_| self.retransmits.steps(count));
@@ -202,13 +202,13 @@ impl Stream {
 }
 
 /// The interval of a time since the stream's beginning.
-fn place(since_us: u64, width_us: u64) -> usize {
+fn interval_index(since_us: u64, width_us: u64) -> usize {
     usize::try_from(since_us / width_us).unwrap_or(usize::MAX)
 }
 
 impl Cut {
     /// Takes the next sample; a count begins with nothing.
-    fn see(&mut self, since_us: u64, count: u64, width_us: u64) {
+    fn observe(&mut self, since_us: u64, count: u64, width_us: u64) {
         let before = self.last.unwrap_or_default();
         while let Some(edge_us) =
             (self.edges.len() as u64 + 1).checked_mul(width_us).filter(|&edge_us| edge_us <= since_us)
@@ -233,7 +233,7 @@ mod tests {
 
     fn cut(samples: &[(u64, u64)], count: usize) -> Vec<f64> {
         let mut cut = Cut::default();
-        samples.iter().for_each(|&(t, count)| cut.see(t, count, 10));
+        samples.iter().for_each(|&(t, count)| cut.observe(t, count, 10));
         cut.steps(count)
     }
 

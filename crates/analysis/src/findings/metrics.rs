@@ -136,9 +136,9 @@ impl<'a> Condenser<'a> {
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
-    pub fn take(&mut self, row: &AnyRow) {
+    pub fn push(&mut self, row: &AnyRow) {
         match row {
-            AnyRow::Tcp(row) => self.tcp.take(row),
+            AnyRow::Tcp(row) => self.tcp.push(row),
             AnyRow::Packets(row) => self.tcp.take_packets(row),
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
@@ -149,7 +149,7 @@ impl<'a> Condenser<'a> {
             | AnyRow::Datagrams(_)
             | AnyRow::Aqm(_) => {}
         }
-        self.flows.take(row);
+        self.flows.push(row);
     }
 
     /// Counts a retransmission; these come in any order.
@@ -159,7 +159,7 @@ impl<'a> Condenser<'a> {
 
     /// Takes the answer to a ping; these come in any order.
     pub fn answer(&mut self, row: &PingSample) {
-        self.pings.take(row);
+        self.pings.push(row);
         self.flows.latency.answer(row);
     }
 
@@ -213,13 +213,13 @@ impl<'a> FlowCondenser<'a> {
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
-    pub(crate) fn take(&mut self, row: &AnyRow) {
+    pub(crate) fn push(&mut self, row: &AnyRow) {
         if let AnyRow::Delivery(row) = row {
-            self.rates.take(row);
-            self.capacity.take(row);
+            self.rates.push(row);
+            self.capacity.push(row);
         }
-        self.latency.take(row);
-        self.diagnosis.take(row);
+        self.latency.push(row);
+        self.diagnosis.push(row);
     }
 
     /// The figures, after the last row, and the finished ledger of each flow of TCP.
@@ -237,7 +237,7 @@ impl RunMetrics {
     /// Condenses a record that is in memory, its rows in any order.
     pub fn of(record: &RunRecord) -> Self {
         let mut condenser = Condenser::new(&record.manifest);
-        record.rows().iter().for_each(|row| condenser.take(row));
+        record.rows().iter().for_each(|row| condenser.push(row));
         record.retransmits.iter().for_each(|row| condenser.count(row));
         record.ping.iter().for_each(|row| condenser.answer(row));
         condenser.finish()

@@ -128,13 +128,13 @@ fn inferred(manifest: &Manifest, rows: &[AnyRow], thresholds: &Thresholds) -> Ma
         return manifest.clone();
     }
     let mut inference = Inference::new(&KnownRun::of(manifest), thresholds);
-    rows.iter().for_each(|row| inference.take(row));
+    rows.iter().for_each(|row| inference.push(row));
     with_facts(manifest, inference.facts())
 }
 
 fn judge(manifest: &Manifest, rows: &[AnyRow], thresholds: &Thresholds) -> Judgement {
     let mut diagnosing = Diagnosing::new(manifest, thresholds);
-    rows.iter().for_each(|row| diagnosing.take(row));
+    rows.iter().for_each(|row| diagnosing.push(row));
     let (diagnoses, ledgers) = diagnosing.finish_with_ledgers();
     Judgement { diagnoses, ledgers }
 }

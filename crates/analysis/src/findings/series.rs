@@ -185,9 +185,9 @@ impl Drawing {
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
-    pub fn take(&mut self, row: &AnyRow) {
+    pub fn push(&mut self, row: &AnyRow) {
         match row {
-            AnyRow::Delivery(row) => self.rates.see(row),
+            AnyRow::Delivery(row) => self.rates.observe(row),
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => self.sample(row),
             AnyRow::Path(row) => {
                 let of_data = (row.direction == Direction::Forward) == self.forward;
@@ -265,22 +265,22 @@ impl Drawing {
 
     fn sample(&mut self, row: &TcpSample) {
         if let Some(states) = self.states.get_mut(&row.stream) {
-            states.see(row);
+            states.observe(row);
         }
         self.marks.sampled(row);
-        for (quantity, value) in self.sums.see(row).into_iter().flatten() {
+        for (quantity, value) in self.sums.observe(row).into_iter().flatten() {
             self.point(quantity, row.t_us, value);
         }
     }
 
     fn point(&mut self, quantity: Quantity, t_us: u64, value: u64) {
         let downsampler = || Downsampler::of(self.span, self.buckets);
-        self.curves.entry(quantity).or_insert_with(downsampler).see(Point { t_us, value });
+        self.curves.entry(quantity).or_insert_with(downsampler).observe(Point { t_us, value });
     }
 }
 
 impl States {
-    fn see(&mut self, row: &TcpSample) {
+    fn observe(&mut self, row: &TcpSample) {
         let is_alive = (self.life.from_us..self.life.to_us).contains(&row.t_us);
         let Some(state) = row.info.ca_state.filter(|_| is_alive) else { return };
         if let Some((from_us, value)) = self.last.replace((row.t_us, state)) {

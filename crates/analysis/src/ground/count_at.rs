@@ -16,7 +16,7 @@ impl CountAt {
     }
 
     /// Takes the next sample, in order of time.
-    pub(crate) fn see(&mut self, t_us: u64, count: u64) {
+    pub(crate) fn observe(&mut self, t_us: u64, count: u64) {
         if t_us <= self.at_us {
             self.before = Some((t_us, count));
         } else if self.after.is_none() {
@@ -56,7 +56,7 @@ mod tests {
     fn a_count_grows_in_proportion_between_two_samples_and_not_outside() {
         let read = |at_us: u64| {
             let mut at = CountAt::time(at_us);
-            [(10, 100), (20, 300), (30, 300)].into_iter().for_each(|(t, count)| at.see(t, count));
+            [(10, 100), (20, 300), (30, 300)].into_iter().for_each(|(t, count)| at.observe(t, count));
             (at.value(), at.value_or_first())
         };
         assert_eq!(read(5), (0.0, 100.0));

@@ -35,7 +35,7 @@ impl Downsampler {
     }
 
     /// Takes the next point; what lies before the window falls into its first bucket, what lies behind it into one more.
-    pub fn see(&mut self, point: Point) {
+    pub fn observe(&mut self, point: Point) {
         let number = (point.t_us.saturating_sub(self.from_us) / self.width_us).min(self.last);
         match &mut self.open {
             Some((open, least, largest)) if *open == number => {
@@ -83,7 +83,7 @@ mod tests {
 
     fn thinned(points: &[Point], buckets: usize) -> Vec<Point> {
         let mut downsampler = Downsampler::of(WINDOW, buckets);
-        points.iter().for_each(|&point| downsampler.see(point));
+        points.iter().for_each(|&point| downsampler.observe(point));
         downsampler.finish()
     }
 

@@ -73,7 +73,7 @@ impl<'a> Receiving<'a> {
     }
 
     /// Takes the next sample, in order of time.
-    pub(crate) fn see(&mut self, row: &TcpSample) {
+    pub(crate) fn observe(&mut self, row: &TcpSample) {
         let info = &row.info;
         let share = |(used, size): (u64, u64)| used as f64 / size.max(1) as f64;
         self.samples.push(ReceiverSample {
@@ -459,7 +459,7 @@ mod tests {
                 rcv_rtt_us: Some(40_000),
                 ..TcpInfo::default()
             };
-            receiving.see(&TcpSample::of_info(at * 10_000, 0, StreamEnd::Receiver, info));
+            receiving.observe(&TcpSample::of_info(at * 10_000, 0, StreamEnd::Receiver, info));
         }
         let life = TimeInterval { from_us: 0, to_us: 4_000_000 };
         receiving.arrivals(life, life, &[])[0].1.whole.pattern

@@ -129,7 +129,7 @@ pub(crate) struct UnreadTrack {
 
 impl UnreadTrack {
     /// Takes the next sample.
-    pub(crate) fn see(&mut self, sample: &DatagramSample) {
+    pub(crate) fn observe(&mut self, sample: &DatagramSample) {
         let before = self.last.replace(*sample).unwrap_or_default();
         if sample.delivered_packets == before.delivered_packets {
             return;
@@ -162,7 +162,7 @@ mod tests {
         let share = |unread: [u64; 4]| {
             let mut track = UnreadTrack::default();
             for (number, unread) in (1..).zip(unread) {
-                track.see(&DatagramSample {
+                track.observe(&DatagramSample {
                     delivered_packets: 100 * number,
                     socket_drops: Some(10 * number * number),
                     unread_bytes: Some(unread),

@@ -121,12 +121,12 @@ impl Cutter {
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
-    pub(crate) fn see(&mut self, row: &TcpSample) -> Option<Epoch> {
+    pub(crate) fn observe(&mut self, row: &TcpSample) -> Option<Epoch> {
         if !(self.life.from_us..=self.life.to_us).contains(&row.t_us) {
             return None;
         }
         if row.end == StreamEnd::Receiver {
-            self.unread.see(row);
+            self.unread.observe(row);
             return None;
         }
         self.see_sender(SenderSample::of_socket(row))
@@ -140,7 +140,7 @@ impl Cutter {
     }
 
     fn see_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
-        let stalled_us = self.stall.see(&sample);
+        let stalled_us = self.stall.observe(&sample);
         let cwnd_before_idle = self.restart.add(&sample);
         self.timer_waits.add(&sample);
         self.remember(&sample);
@@ -359,7 +359,7 @@ impl LongestSpan {
 }
 
 impl Unread {
-    fn see(&mut self, row: &TcpSample) {
+    fn observe(&mut self, row: &TcpSample) {
         let Some(share) = unread(row) else { return };
         self.settle(row.t_us);
         self.last = Some((row.t_us, self.last.map_or(share, |(_, last)| last.max(share))));
@@ -424,11 +424,11 @@ mod tests {
             rcvbuf_bytes: Some(100),
             ..sample(t_us, 0, 0)
         };
-        assert!(cutter.see(&sample(0, 1, 1)).is_none(), "before its life");
+        assert!(cutter.observe(&sample(0, 1, 1)).is_none(), "before its life");
         let mut ended = Vec::new();
         for t_us in (10..=100).step_by(10) {
-            ended.extend(cutter.see(&unread(t_us, t_us)));
-            ended.extend(cutter.see(&sample(t_us, 100_000, t_us)));
+            ended.extend(cutter.observe(&unread(t_us, t_us)));
+            ended.extend(cutter.observe(&sample(t_us, 100_000, t_us)));
         }
         let told: Vec<_> = ended
             .iter()

@@ -110,7 +110,7 @@ impl<'a> History<'a> {
     }
 
     /// Takes the next row of any table, in order of time.
-    pub(crate) fn take(&mut self, row: &AnyRow) {
+    pub(crate) fn push(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 let info = &row.info;
@@ -131,7 +131,7 @@ impl<'a> History<'a> {
             AnyRow::Path(row) if row.element == Element::Queue => {
                 let direction = row.direction.index();
                 self.queues[direction].push_back((row.t_us, row.backlog_bytes));
-                self.overflows[direction].see(row.t_us, row.dropped_packets);
+                self.overflows[direction].observe(row.t_us, row.dropped_packets);
             }
             AnyRow::Cpu(row) => {
                 self.threads.entry(row.thread.clone()).or_default().add(row);
@@ -347,7 +347,7 @@ fn within<T: Copy>(samples: &VecDeque<(u64, T)>, window: TimeInterval) -> impl I
 }
 
 impl Overflows {
-    fn see(&mut self, t_us: u64, dropped: u64) {
+    fn observe(&mut self, t_us: u64, dropped: u64) {
         if dropped > self.dropped {
             self.at_us.push_back(t_us);
         }
@@ -396,7 +396,7 @@ mod tests {
     fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
         let mut history = History::of(&KnownRun::of(&manifest("[[flow]]\n")), &STANDARD);
         for (t_us, dropped) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
-            history.take(&path_row(t_us, dropped));
+            history.push(&path_row(t_us, dropped));
         }
         let last = |history: &History<'_>, t_us| history.last_overflow_us(Direction::Forward, t_us);
         assert_eq!(
@@ -419,7 +419,7 @@ mod tests {
             let t_us = tenth * 100_000;
             // Only the second half of the time is throttled: 60 ms of each period, in two of three of them.
             let periods = tenth.saturating_sub(10) * 2 / 3;
-            history.take(&AnyRow::Cpu(CpuSample {
+            history.push(&AnyRow::Cpu(CpuSample {
                 throttled_periods: Some(periods),
                 throttled_us: Some(periods * 60_000),
                 ..CpuSample::of_thread(t_us, thread.clone(), 0, None)
@@ -429,7 +429,7 @@ mod tests {
                 rwnd_bytes: Some(if tenth % 4 == 3 { 70 } else { 100 }),
                 ..TcpInfo::default()
             };
-            history.take(&AnyRow::Tcp(of_sender(t_us, info)));
+            history.push(&AnyRow::Tcp(of_sender(t_us, info)));
         }
         let at = |from_us, end| {
             let window = TimeInterval { from_us, to_us: from_us + 20_000 };
@@ -455,7 +455,7 @@ mod tests {
         let thread = ThreadRole::Sender { flow: 0 };
         for t_us in (0..100).step_by(10) {
             let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));
-            history.take(&AnyRow::Cpu(CpuSample::of_thread(t_us, thread.clone(), cpu_us, wait_us)));
+            history.push(&AnyRow::Cpu(CpuSample::of_thread(t_us, thread.clone(), cpu_us, wait_us)));
         }
         let window = TimeInterval { from_us: 55, to_us: 75 };
         let used = |history: &History<'_>| history.thread_use(|role| role.flow() == Some(0), window);

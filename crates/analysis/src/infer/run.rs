@@ -4,7 +4,7 @@
 use super::epochs::Epoch;
 use super::history::History;
 use super::known_run::KnownRun;
-use super::way::Way;
+use super::way::PathDirection;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
@@ -30,7 +30,7 @@ pub(crate) struct RunFacts<'a> {
     /// What was seen last.
     pub(crate) history: History<'a>,
     /// Forward, reverse.
-    ways: [Way; 2],
+    ways: [PathDirection; 2],
     /// Payload of all streams over their whole lives: forward, reverse.
     carried: [u64; 2],
 }
@@ -48,7 +48,7 @@ impl<'a> RunFacts<'a> {
             thresholds,
             carried,
             history: History::of(&run, thresholds),
-            ways: Direction::ALL.map(|direction| Way::of(&run, direction, thresholds)),
+            ways: Direction::ALL.map(|direction| PathDirection::of(&run, direction, thresholds)),
             run,
         }
     }
@@ -59,11 +59,11 @@ impl<'a> RunFacts<'a> {
     }
 
     /// Takes the next row of any table, in order of time.
-    pub(crate) fn take(&mut self, row: &AnyRow) {
-        self.history.take(row);
+    pub(crate) fn push(&mut self, row: &AnyRow) {
+        self.history.push(row);
     }
 
-    pub(crate) fn way(&self, direction: Direction) -> &Way {
+    pub(crate) fn way(&self, direction: Direction) -> &PathDirection {
         &self.ways[direction.index()]
     }
 
@@ -233,7 +233,7 @@ mod tests {
 
     fn facts<'a>(manifest: &'a Manifest, rows: &[AnyRow]) -> RunFacts<'a> {
         let mut facts = RunFacts::of(KnownRun::of(manifest), &STANDARD);
-        rows.iter().for_each(|row| facts.take(row));
+        rows.iter().for_each(|row| facts.push(row));
         facts
     }
 

@@ -56,7 +56,7 @@ mod tests {
     use crate::ground::thresholds::STANDARD;
 
     /// A hundred rounds, each with a rate in Mbit/s and a round trip in milliseconds.
-    fn found(round: impl Fn(usize) -> (f64, f64)) -> Option<u64> {
+    fn found_sharing(round: impl Fn(usize) -> (f64, f64)) -> Option<u64> {
         let rounds: Vec<StandingRound> = (0..100)
             .map(round)
             .map(|(mbit, ms)| StandingRound { rate_bps: mbit * 1e6, rtt_us: ms * 1e3 })
@@ -67,11 +67,15 @@ mod tests {
     #[test]
     fn a_rate_that_falls_while_the_round_trip_stays_up_is_shared() {
         let later = |slow: (f64, f64)| move |n: usize| if n < 50 { (50.0, 30.0) } else { slow };
-        assert_eq!(found(later((20.0, 31.0))), Some(20_000_000));
-        assert_eq!(found(later((20.0, 22.0))), None, "the queue is shorter then");
-        assert_eq!(found(later((45.0, 30.0))), None, "hardly less");
-        assert_eq!(found(later((0.0, 30.0))), None, "a timer is waited for");
-        assert_eq!(found(|_| (50.0, 30.0)), None);
-        assert_eq!(found(|n| (n as f64, 30.0)), None, "a window that grows behind a queue of the way back");
+        assert_eq!(found_sharing(later((20.0, 31.0))), Some(20_000_000));
+        assert_eq!(found_sharing(later((20.0, 22.0))), None, "the queue is shorter then");
+        assert_eq!(found_sharing(later((45.0, 30.0))), None, "hardly less");
+        assert_eq!(found_sharing(later((0.0, 30.0))), None, "a timer is waited for");
+        assert_eq!(found_sharing(|_| (50.0, 30.0)), None);
+        assert_eq!(
+            found_sharing(|n| (n as f64, 30.0)),
+            None,
+            "a window that grows behind a queue of the way back"
+        );
     }
 }

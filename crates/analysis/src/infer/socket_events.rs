@@ -17,7 +17,7 @@ pub(crate) struct SocketEvents {
 
 impl SocketEvents {
     /// Takes the next sample, in order of time.
-    pub(crate) fn see(&mut self, row: &TcpSample) {
+    pub(crate) fn observe(&mut self, row: &TcpSample) {
         let info = &row.info;
         let ran_out = match (self.timeouts_before, info.rto_count) {
             (Some(before), Some(now)) => now.wrapping_sub(before),
@@ -86,7 +86,7 @@ mod tests {
             [(10, 0, 9), (20, 1, 0), (30, 1, 0), (40, 3, 9), (50, 3, 0), (60, 3, 9)]
         {
             let info = TcpInfo { rto_count: Some(rto_count), rwnd_bytes: Some(window), ..TcpInfo::default() };
-            events.see(&of_sender(t_us, info));
+            events.observe(&of_sender(t_us, info));
         }
         let of = |kind, from_us, to_us, count| FlowEvent { kind, from_us, to_us, count };
         let timeouts = of(FlowEventKind::Timeout, 20, 40, 3);

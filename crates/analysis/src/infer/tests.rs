@@ -39,7 +39,7 @@ fn facts_after(retransmits: u32, say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
         };
         say(n, &mut info);
         let sample = TcpSample::of_info(n * 10_000, 0, StreamEnd::Sender, info);
-        inference.take(&AnyRow::Tcp(sample));
+        inference.push(&AnyRow::Tcp(sample));
     }
     inference.facts()
 }

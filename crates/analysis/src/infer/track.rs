@@ -77,7 +77,7 @@ impl Track {
         count(to_us).saturating_sub(count(from_us))
     }
 
-    pub(super) fn see(&mut self, row: &TcpSample, thresholds: &Thresholds) {
+    pub(super) fn observe(&mut self, row: &TcpSample, thresholds: &Thresholds) {
         let sample = SenderSample::of_socket(row);
         // Older kernels do not count what was delivered since the sample before: what was acknowledged then.
         let delivered = match (sample.delivered, self.segments) {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_count_of_segments_that_wraps_is_counted_on() {
         let mut track = Track::new(Direction::Forward, 256);
-        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row, &STANDARD));
+        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.observe(row, &STANDARD));
         assert_eq!(track.delivered(1, 2), 30_000);
     }
 }

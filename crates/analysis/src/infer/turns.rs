@@ -124,7 +124,7 @@ impl<'a> SocketTurns<'a> {
     }
 
     /// Takes the next sample, in order of time. Samples without the ages of payload (records of 0.1) show no turns.
-    pub(crate) fn see(&mut self, row: &TcpSample) {
+    pub(crate) fn observe(&mut self, row: &TcpSample) {
         let Some(now) = TurnSample::of(row, self.thresholds) else { return };
         let Some(before) = self.last.filter(|before| before.t_us <= now.t_us) else {
             self.last = Some(now);

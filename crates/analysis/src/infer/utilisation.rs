@@ -1,7 +1,7 @@
 //! How full a direction of the path was while one of its flows was measured: everything that passed, over its rate.
 
 use super::known_run::KnownRun;
-use super::way::Way;
+use super::way::PathDirection;
 use crate::ground::count_at::CountAt;
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
@@ -38,7 +38,7 @@ impl Utilisation {
         run: &KnownRun<'_>,
         direction: Direction,
         window: TimeInterval,
-        way: &Way,
+        way: &PathDirection,
     ) -> Option<Self> {
         let ends = |flow: &FlowSpec| {
             let is_udp = flow.protocol == Protocol::Udp;
@@ -56,13 +56,13 @@ impl Utilisation {
             is_its.then(|| (stream.stream, ends(flow)))
         };
         let streams = run.streams.iter().filter_map(counted).collect();
-        let Way { headers, framing, .. } = *way;
+        let PathDirection { headers, framing, .. } = *way;
         let rate = way.rate(window)?.value;
         (window.length_us() > 0).then_some(Self { window, rate, headers, framing, streams })
     }
 
     /// Takes the next row of any table, in order of time.
-    pub(crate) fn see(&mut self, row: &AnyRow) {
+    pub(crate) fn observe(&mut self, row: &AnyRow) {
         let (stream, count, mss) = match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 let Some(acked) = row.info.bytes_acked else { return };
@@ -75,8 +75,8 @@ impl Utilisation {
             _ => return,
         };
         if let Some(ends) = self.streams.get_mut(&stream) {
-            ends.from.see(row.t_us(), count);
-            ends.to.see(row.t_us(), count);
+            ends.from.observe(row.t_us(), count);
+            ends.to.observe(row.t_us(), count);
             if mss > 0 {
                 ends.payload = mss;
             }

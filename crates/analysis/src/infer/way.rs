@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// One direction.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Way {
+pub(crate) struct PathDirection {
     /// Its rate, or that of a simulated host where it has none.
     rate: Option<Fact<RateOverTime>>,
     /// Since when it has that, microseconds.
@@ -32,7 +32,7 @@ pub(crate) struct Way {
     pub(crate) is_policer: bool,
 }
 
-impl Way {
+impl PathDirection {
     pub(crate) fn of(run: &KnownRun<'_>, direction: Direction, thresholds: &Thresholds) -> Self {
         let known = run.path.way(direction);
         let asked = run.plan.map(|plan| plan.path.way(direction));

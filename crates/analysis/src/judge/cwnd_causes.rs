@@ -58,7 +58,7 @@ impl<'a> Refiner<'a> {
     }
 
     /// The cause of `epoch`; `None` where the congestion window did not limit it, or nothing tells why.
-    pub(super) fn see(
+    pub(super) fn observe(
         &mut self,
         evidence: &Evidence,
         limited_by: LimitedBy,
@@ -273,16 +273,20 @@ mod tests {
     #[test]
     fn a_loss_is_the_queues_where_it_has_just_dropped_and_else_chance() {
         let mut refiner = refiner(dropped(6, 45));
-        let mut see = |from_us, retransmits, overflow_us| {
-            refiner.see(&epoch(from_us, retransmits), LimitedBy::Cwnd, after(overflow_us))
+        let mut observe = |from_us, retransmits, overflow_us| {
+            refiner.observe(&epoch(from_us, retransmits), LimitedBy::Cwnd, after(overflow_us))
         };
-        assert_eq!(see(0, 0, None), Some(Cause::Startup));
-        assert_eq!(see(100_000, 45, Some(120_000)), Some(Cause::QueueLoss), "in the epoch");
-        assert_eq!(see(350_000, 1, Some(120_000)), Some(Cause::QueueLoss), "three round trips and the timer");
-        assert_eq!(see(350_001, 0, Some(120_000)), Some(Cause::QueueLoss), "what the last one left");
-        assert_eq!(see(390_000, 1, Some(120_000)), Some(Cause::RandomLoss));
-        assert_eq!(see(800_000, 0, Some(120_000)), Some(Cause::RandomLoss));
-        assert_eq!(see(2_800_000, 0, Some(120_000)), Some(Cause::Growth));
+        assert_eq!(observe(0, 0, None), Some(Cause::Startup));
+        assert_eq!(observe(100_000, 45, Some(120_000)), Some(Cause::QueueLoss), "in the epoch");
+        assert_eq!(
+            observe(350_000, 1, Some(120_000)),
+            Some(Cause::QueueLoss),
+            "three round trips and the timer"
+        );
+        assert_eq!(observe(350_001, 0, Some(120_000)), Some(Cause::QueueLoss), "what the last one left");
+        assert_eq!(observe(390_000, 1, Some(120_000)), Some(Cause::RandomLoss));
+        assert_eq!(observe(800_000, 0, Some(120_000)), Some(Cause::RandomLoss));
+        assert_eq!(observe(2_800_000, 0, Some(120_000)), Some(Cause::Growth));
     }
 
     #[test]
@@ -301,7 +305,7 @@ mod tests {
     fn losses_of_the_same_cause_recur() {
         let mut refiner = refiner(dropped(6, 45));
         let mut recurred = |from_us, retransmits, overflow_us| {
-            let _cause = refiner.see(&epoch(from_us, retransmits), LimitedBy::Cwnd, after(overflow_us));
+            let _cause = refiner.observe(&epoch(from_us, retransmits), LimitedBy::Cwnd, after(overflow_us));
             refiner.recurred()
         };
         assert_eq!(recurred(0, 9, Some(0)), None, "the first one");
@@ -313,17 +317,17 @@ mod tests {
 
     #[test]
     fn where_there_is_one_kind_of_losses_it_is_that() {
-        let of = |data| refiner(data).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
+        let of = |data| refiner(data).observe(&epoch(0, 1), LimitedBy::Cwnd, after(None));
         assert_eq!(of(dropped(3, 0)), Some(Cause::RandomLoss));
         assert_eq!(of(dropped(0, 3)), Some(Cause::QueueLoss));
-        assert_eq!(refiner(dropped(3, 3)).see(&epoch(0, 1), LimitedBy::Rwnd, after(None)), None);
+        assert_eq!(refiner(dropped(3, 3)).observe(&epoch(0, 1), LimitedBy::Rwnd, after(None)), None);
         let mut policed = refiner_of(Losses { data: dropped(0, 3), is_policer: true, ..Losses::default() });
-        assert_eq!(policed.see(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(Cause::Policer));
+        assert_eq!(policed.observe(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(Cause::Policer));
     }
 
     #[test]
     fn a_missing_counter_is_not_zero_and_a_queue_that_dropped_nothing_is_not_blamed() {
-        let of = |data| refiner(data).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
+        let of = |data| refiner(data).observe(&epoch(0, 1), LimitedBy::Cwnd, after(None));
         assert_eq!(of(Drops::default()), None, "nobody counted");
         assert_eq!(of(dropped(0, 0)), None, "nothing was dropped and nothing reordered");
         assert_eq!(of(Drops { reordered: Some(9), ..dropped(0, 0) }), Some(Cause::Reordering));
@@ -336,10 +340,16 @@ mod tests {
             acks: Drops { offered: Some(100), ..dropped(90, 0) },
             ..Losses::default()
         };
-        assert_eq!(refiner_of(lost).see(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
-        assert_eq!(refiner_of(lost).see(&epoch(0, 0), LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
+        assert_eq!(
+            refiner_of(lost).observe(&epoch(0, 1), LimitedBy::Cwnd, after(None)),
+            Some(Cause::AckPath)
+        );
+        assert_eq!(
+            refiner_of(lost).observe(&epoch(0, 0), LimitedBy::Cwnd, after(None)),
+            Some(Cause::AckPath)
+        );
         let waiting = |wait| Around { ack_wait_us: Some(wait), ..Around::default() };
-        let of = |wait| refiner(dropped(0, 0)).see(&epoch(0, 0), LimitedBy::Cwnd, waiting(wait));
+        let of = |wait| refiner(dropped(0, 0)).observe(&epoch(0, 0), LimitedBy::Cwnd, waiting(wait));
         assert_eq!([of(6_000), of(4_000)], [Some(Cause::AckPath), Some(Cause::Startup)]);
     }
 
@@ -353,41 +363,41 @@ mod tests {
             srtt_us: Some(10_000),
             ..SenderEvidence::default()
         };
-        let mut see = |from_us, ce_segments, before_idle| {
+        let mut observe = |from_us, ce_segments, before_idle| {
             let sender = Some(sender(ce_segments, before_idle));
             let evidence = Evidence { from_us, to_us: from_us + 40_000, sender, ..Evidence::default() };
-            let cause = refiner.see(&evidence, LimitedBy::Cwnd, after(None));
+            let cause = refiner.observe(&evidence, LimitedBy::Cwnd, after(None));
             (cause, refiner.recurred())
         };
-        assert_eq!(see(0, 3, None), (Some(Cause::Ecn), None));
-        assert_eq!(see(40_000, 0, None), (Some(Cause::Ecn), None), "what the last ones left");
-        assert_eq!(see(3_000_000, 0, None), (Some(Cause::Growth), None));
-        assert_eq!(see(3_040_000, 1, None), (Some(Cause::Ecn), Some(Cause::Ecn)));
-        assert_eq!(see(9_000_000, 0, Some(100_000)), (Some(Cause::IdleRestart), None));
+        assert_eq!(observe(0, 3, None), (Some(Cause::Ecn), None));
+        assert_eq!(observe(40_000, 0, None), (Some(Cause::Ecn), None), "what the last ones left");
+        assert_eq!(observe(3_000_000, 0, None), (Some(Cause::Growth), None));
+        assert_eq!(observe(3_040_000, 1, None), (Some(Cause::Ecn), Some(Cause::Ecn)));
+        assert_eq!(observe(9_000_000, 0, Some(100_000)), (Some(Cause::IdleRestart), None));
     }
 
     #[test]
     fn a_timer_is_awaited_for_what_was_lost_and_not_for_what_had_arrived() {
-        let see = |data, acks, timer_share| {
+        let observe = |data, acks, timer_share| {
             let mut evidence = epoch(0, 1);
             evidence.sender.as_mut().expect("a sender").timer_share = timer_share;
-            refiner_of(Losses { data, acks, ..Losses::default() }).see(
+            refiner_of(Losses { data, acks, ..Losses::default() }).observe(
                 &evidence,
                 LimitedBy::Cwnd,
                 after(None),
             )
         };
         let none = Drops::default();
-        assert_eq!(see(dropped(3, 0), none, 0.5), Some(Cause::Timeout));
-        assert_eq!(see(dropped(3, 0), none, 0.4), Some(Cause::RandomLoss));
+        assert_eq!(observe(dropped(3, 0), none, 0.5), Some(Cause::Timeout));
+        assert_eq!(observe(dropped(3, 0), none, 0.4), Some(Cause::RandomLoss));
         let acks = Drops { offered: Some(100), ..dropped(90, 0) };
-        assert_eq!(see(dropped(0, 0), acks, 1.0), Some(Cause::AckPath));
+        assert_eq!(observe(dropped(0, 0), acks, 1.0), Some(Cause::AckPath));
         let before_the_timer = Evidence {
             sender: Some(SenderEvidence { timer_share: 1.0, ..SenderEvidence::default() }),
             ..Evidence::default()
         };
         let mut refiner = refiner_of(Losses { data: dropped(0, 0), acks, ..Losses::default() });
-        assert_eq!(refiner.see(&before_the_timer, LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
+        assert_eq!(refiner.observe(&before_the_timer, LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
     }
 
     #[test]
@@ -397,7 +407,7 @@ mod tests {
             sent_again: Some((100, Some(90))),
             ..Losses::default()
         };
-        let of = |losses| refiner_of(losses).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
+        let of = |losses| refiner_of(losses).observe(&epoch(0, 1), LimitedBy::Cwnd, after(None));
         assert_eq!(of(losses), Some(Cause::Reordering));
         let lossy = Losses { data: Drops { reordered: Some(50), ..dropped(80, 0) }, ..losses };
         assert_eq!(of(lossy), Some(Cause::RandomLoss), "the drops explain them");

@@ -8,7 +8,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::rounded;
 use crate::ground::step_function::Step;
 use crate::ground::thresholds::Thresholds;
-use crate::infer::way::Way;
+use crate::infer::way::PathDirection;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::{Cause, LimitedBy};
@@ -35,7 +35,7 @@ pub struct FlowLedger {
     /// What does not depend on who holds the flow.
     pub(super) of_flow: Figures,
     /// The path in the direction of the data.
-    pub(super) way: Way,
+    pub(super) way: PathDirection,
     /// From its first measured microsecond to its last.
     pub(super) interval: TimeInterval,
     /// The kernel's counters.
@@ -193,7 +193,7 @@ impl FlowLedger {
             measured: HolderFigures::default(),
             whole: HolderFigures::default(),
             of_flow: Figures::default(),
-            way: Way::of(&KnownRun::of(&manifest), Direction::Forward, &STANDARD),
+            way: PathDirection::of(&KnownRun::of(&manifest), Direction::Forward, &STANDARD),
             interval: life,
             witnesses: Vec::new(),
             faults: Vec::new(),

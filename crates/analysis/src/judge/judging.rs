@@ -162,14 +162,14 @@ impl<'a> Diagnosing<'a> {
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
-    pub fn take(&mut self, row: &AnyRow) {
-        self.facts.take(row);
-        self.flows.iter_mut().filter_map(|flow| flow.utilisation.as_mut()).for_each(|used| used.see(row));
+    pub fn push(&mut self, row: &AnyRow) {
+        self.facts.push(row);
+        self.flows.iter_mut().filter_map(|flow| flow.utilisation.as_mut()).for_each(|used| used.observe(row));
         if let AnyRow::Datagrams(row) = row
             && let Some(summary) = self.facts.run.streams.iter().find(|stream| stream.stream == row.stream)
             && let Some(flow) = self.flows.iter_mut().find(|flow| flow.index == summary.flow)
         {
-            flow.unread.see(row);
+            flow.unread.observe(row);
         }
         let number = match row {
             AnyRow::Tcp(row) => Some(row.stream),
@@ -178,8 +178,8 @@ impl<'a> Diagnosing<'a> {
         };
         let is_its = |stream: &&mut JudgedStream<'_>| Some(stream.stream.summary.stream) == number;
         if let Some(stream) = self.streams.iter_mut().find(is_its) {
-            self.flows[stream.place].app_limited.see(row);
-            stream.see(row, self.facts.run.plan.is_none());
+            self.flows[stream.place].app_limited.observe(row);
+            stream.observe(row, self.facts.run.plan.is_none());
             stream.sampled_to_us = row.t_us();
         }
         if row.t_us() >= self.next_us {
@@ -597,7 +597,7 @@ impl<'a> JudgedStream<'a> {
         self.judge_waits_until(interval.from_us, facts, flow);
         let decision = decide(evidence, thresholds);
         let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
-        let cause = self.refiner.see(evidence, limited_by, around);
+        let cause = self.refiner.observe(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
         let asked = self.plan.map(|plan| (plan, self.stream.flow));
         let cause = cause.or(decision.and_then(|decision| decision.rule.cause()));
@@ -654,24 +654,24 @@ impl<'a> JudgedStream<'a> {
         }
     }
 
-    fn see(&mut self, row: &AnyRow, is_observed: bool) {
+    fn observe(&mut self, row: &AnyRow, is_observed: bool) {
         match row {
             AnyRow::Tcp(row) => {
                 self.is_sender_seen |= row.end == StreamEnd::Sender;
                 self.buffers.add(row);
-                self.ended.extend(self.cutter.see(row));
+                self.ended.extend(self.cutter.observe(row));
                 if row.end == StreamEnd::Sender {
-                    self.events.see(row);
+                    self.events.observe(row);
                 }
                 if let Some(turns) = self.turns_of(row.end) {
-                    turns.see(row);
+                    turns.observe(row);
                     if row.end == StreamEnd::Sender {
                         let found = turns.take();
                         self.waits.extend(found);
                     }
                 }
                 if row.end == StreamEnd::Receiver && is_observed {
-                    self.receiving.see(row);
+                    self.receiving.observe(row);
                 }
             }
             AnyRow::Packets(row) => {

@@ -42,7 +42,7 @@ pub enum TestbedFault {
     },
     /// In a sentence: as `report` has it, and as earlier versions recorded it.
     #[serde(untagged)]
-    Told(String),
+    Sentence(String),
 }
 
 /// What is wrong with the testbed for the data of `flow`; nothing where no scenario built one.
@@ -118,7 +118,7 @@ mod tests {
     use crate::ground::thresholds::STANDARD;
     use crate::infer::synthetic::manifest;
 
-    fn found(text: &str, drops: Drops) -> Vec<TestbedFault> {
+    fn faults_of(text: &str, drops: Drops) -> Vec<TestbedFault> {
         let manifest = manifest(text);
         faults(&KnownRun::of(&manifest), &manifest.run.cell.spec.flows[0], drops, &STANDARD)
     }
@@ -130,7 +130,7 @@ mod tests {
                 "[path]\nrate = \"200mbit\"\nreverse_rate = \"200mbit\"\nrtt = \"100ms\"\n{prefix}delay_limit = \"100p\"\n[[flow]]\n{flow}"
             )
         };
-        let told = |prefix, flow| found(&text(prefix, flow), Drops::default()).len();
+        let told = |prefix, flow| faults_of(&text(prefix, flow), Drops::default()).len();
         assert_eq!([told("", ""), told("reverse_", "direction = \"reverse\"\n")], [1, 1]);
         assert_eq!([told("reverse_", ""), told("", "direction = \"reverse\"\n")], [0, 0]);
     }
@@ -138,12 +138,13 @@ mod tests {
     #[test]
     fn drops_are_told_with_their_place_and_a_short_transfer_with_its_slow_start() {
         let drops = Drops { delay_limit: Some(7), exceeds_burst: Some(0), ..Drops::default() };
-        let told = found("[path]\nrate = \"1gbit\"\nrtt = \"100ms\"\n[[flow]]\nduration = \"1s\"\n", drops);
+        let told =
+            faults_of("[path]\nrate = \"1gbit\"\nrtt = \"100ms\"\n[[flow]]\nduration = \"1s\"\n", drops);
         assert_eq!(told[0], TestbedFault::DroppedByDelay(7));
         let is_short = matches!(told[1], TestbedFault::ShortTransfer { duration_us: 1_000_000, .. });
         assert!(is_short, "{told:?}");
         let small = "[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\n[[flow]]\nduration = \"20ms\"\n";
-        assert!(found(small, Drops::default()).is_empty(), "ten segments are more than its BDP");
+        assert!(faults_of(small, Drops::default()).is_empty(), "ten segments are more than its BDP");
     }
 
     #[test]
@@ -158,6 +159,6 @@ mod tests {
         let read: Vec<TestbedFault> = serde_json::from_str(&text).unwrap();
         assert_eq!(read, [fault, TestbedFault::SmallQueue(9)], "{text}");
         let earlier: Vec<TestbedFault> = serde_json::from_str(r#"["7 packets were dropped"]"#).unwrap();
-        assert_eq!(earlier, [TestbedFault::Told("7 packets were dropped".to_owned())]);
+        assert_eq!(earlier, [TestbedFault::Sentence("7 packets were dropped".to_owned())]);
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct AppLimited {
 }
 
 impl AppLimited {
-    pub(super) fn see(&mut self, row: &AnyRow) {
+    pub(super) fn observe(&mut self, row: &AnyRow) {
         if let AnyRow::Tcp(row) = row
             && row.end == StreamEnd::Sender
         {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 fn drawn(record: &RunRecord, buckets: usize) -> RunSeries {
     let mut drawing = Drawing::of(&record.manifest, buckets);
-    record.rows().iter().for_each(|row| drawing.take(row));
+    record.rows().iter().for_each(|row| drawing.push(row));
     record.retransmits.iter().for_each(|row| drawing.count(row));
     drawing.finish()
 }

@@ -21,7 +21,7 @@ fn a_run_of_eleven_days_has_longer_intervals_instead_of_more() {
     for (stop_us, width_us, count) in [(10_000_000, 200_000, 50), (1 << 50, 5_629_600_000, 199_997)] {
         let record = until(stop_us);
         let mut following = Following::of(&record.manifest, 200_000);
-        record.rows().iter().for_each(|row| following.take(row));
+        record.rows().iter().for_each(|row| following.push(row));
         let streams = following.finish();
         assert_eq!((streams[0].width_us, streams[0].intervals.len()), (width_us, count));
         let last = streams[0].intervals.last().unwrap();
@@ -37,7 +37,7 @@ fn what_a_page_keeps_does_not_grow_with_rows_outside_of_the_run() {
     let record = until(10_000_000);
     let mut drawing = Drawing::of(&record.manifest, 100);
     for n in 0..50_000 {
-        drawing.take(&AnyRow::Path(PathSample {
+        drawing.push(&AnyRow::Path(PathSample {
             t_us: n * 1_000_000_000,
             direction: Direction::Forward,
             element: Element::Queue,
@@ -70,7 +70,7 @@ fn of_a_kernels_qdisc_the_last_packets_wait_and_the_backlog_are_drawn() {
     let curve = |manifest: &Manifest, sojourn_us: Option<u64>, quantity: Quantity| {
         let mut drawing = Drawing::of(manifest, 100);
         for n in 1..=2 {
-            drawing.take(&AnyRow::Aqm(AqmSample {
+            drawing.push(&AnyRow::Aqm(AqmSample {
                 t_us: n * 1_000_000,
                 direction: Direction::Forward,
                 backlog_packets: Some(n),
@@ -122,8 +122,8 @@ fn sojourn_times_are_means_of_what_left_since_the_sample_before() {
             probability_ppb: None,
             drop_count: Some(0),
         };
-        drawing.take(&AnyRow::Aqm(row(Direction::Forward)));
-        drawing.take(&AnyRow::Aqm(AqmSample {
+        drawing.push(&AnyRow::Aqm(row(Direction::Forward)));
+        drawing.push(&AnyRow::Aqm(AqmSample {
             sojourn_sum_us: Some(9 * sojourn_sum_us),
             ..row(Direction::Reverse)
         }));

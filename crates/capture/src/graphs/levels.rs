@@ -239,7 +239,7 @@ mod tests {
                 kept += spans.as_slice().len() as u64;
                 prop_assert_eq!(spans.width_ns(), 0);
                 for value in exact.of(series).as_slice().iter().filter(|value| is_in(value.from_ns)) {
-                    let is_it = |span: &&crate::graphs::Span| (span.from_ns, span.low, span.high) == (value.from_ns, value.low, value.high);
+                    let is_it = |span: &&crate::graphs::ValueSpan| (span.from_ns, span.low, span.high) == (value.from_ns, value.low, value.high);
                     prop_assert!(spans.as_slice().iter().any(|span| is_it(&span)), "{series:?} {value:?}");
                 }
                 prop_assert!(spans.as_slice().iter().all(|span| is_in(span.from_ns)));
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(part.range_ns(), [from_ns, to_ns]);
         assert_eq!((part.sent().from_ns(), part.length_ns()), (from_ns, whole.length_ns()));
         let bytes = part.sent().bytes().iter().sum::<u64>();
-        let inside = |span: &&crate::graphs::Span| (from_ns..to_ns).contains(&span.from_ns);
+        let inside = |span: &&crate::graphs::ValueSpan| (from_ns..to_ns).contains(&span.from_ns);
         assert_eq!(bytes, 1000 * whole.of(Series::Data).as_slice().iter().filter(inside).count() as u64);
     }
 }

@@ -1,6 +1,6 @@
 //! What is collected of a connection over time.
 
-use crate::tcp::Kind;
+use crate::tcp::SegmentKind;
 
 /// What is collected over time. Sequence numbers count from the sender's first, as [`Event`](crate::tcp::Event) has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,14 +92,14 @@ impl Series {
         )
     }
 
-    pub(super) const fn of_data(kind: Kind) -> Option<Self> {
+    pub(super) const fn of_data(kind: SegmentKind) -> Option<Self> {
         match kind {
-            Kind::New => Some(Self::Data),
-            Kind::FastRetransmit => Some(Self::FastRetransmit),
-            Kind::RtoRetransmit => Some(Self::RtoRetransmit),
-            Kind::TlpRetransmit => Some(Self::TlpRetransmit),
-            Kind::OutOfOrder => Some(Self::OutOfOrder),
-            Kind::ZeroWindowProbe => Some(Self::ZeroWindowProbe),
+            SegmentKind::New => Some(Self::Data),
+            SegmentKind::FastRetransmit => Some(Self::FastRetransmit),
+            SegmentKind::RtoRetransmit => Some(Self::RtoRetransmit),
+            SegmentKind::TlpRetransmit => Some(Self::TlpRetransmit),
+            SegmentKind::OutOfOrder => Some(Self::OutOfOrder),
+            SegmentKind::ZeroWindowProbe => Some(Self::ZeroWindowProbe),
             _ => None,
         }
     }

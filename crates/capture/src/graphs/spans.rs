@@ -4,7 +4,7 @@
 
 /// Values of a moment, or, where there were too many to keep each, of a short time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct ValueSpan {
     /// Nanoseconds from the connection's first packet to the first of them.
     pub from_ns: u64,
     /// The same for the last.
@@ -17,7 +17,7 @@ pub struct Span {
     pub count: u64,
 }
 
-impl Span {
+impl ValueSpan {
     fn join(&mut self, other: &Self) {
         self.from_ns = self.from_ns.min(other.from_ns);
         self.to_ns = self.to_ns.max(other.to_ns);
@@ -30,7 +30,7 @@ impl Span {
 /// At most so many spans; more are merged with their neighbours in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spans {
-    spans: Vec<Span>,
+    spans: Vec<ValueSpan>,
     most: usize,
     width_ns: u64,
 }
@@ -47,7 +47,7 @@ impl Spans {
     }
 
     /// The spans, in the order in which they came.
-    pub fn as_slice(&self) -> &[Span] {
+    pub fn as_slice(&self) -> &[ValueSpan] {
         &self.spans
     }
 
@@ -81,7 +81,7 @@ impl Spans {
 
     /// A value, or a range of values, at a time.
     pub(super) fn push(&mut self, at_ns: u64, low: u64, high: u64) {
-        let new = Span { from_ns: at_ns, to_ns: at_ns, low, high, count: 1 };
+        let new = ValueSpan { from_ns: at_ns, to_ns: at_ns, low, high, count: 1 };
         if self.merged_with_last(&new) {
             return;
         }
@@ -94,7 +94,7 @@ impl Spans {
         self.spans.push(new);
     }
 
-    fn merged_with_last(&mut self, new: &Span) -> bool {
+    fn merged_with_last(&mut self, new: &ValueSpan) -> bool {
         let width_ns = self.width_ns;
         let Some(last) = self.spans.last_mut().filter(|last| is_near(last, new, width_ns)) else {
             return false;
@@ -126,8 +126,8 @@ impl Spans {
 }
 
 /// Whether both begin in the same of the times of `width_ns` that follow one another from 0.
-fn is_near(left: &Span, right: &Span, width_ns: u64) -> bool {
-    let place = |span: &Span| span.from_ns.checked_div(width_ns);
+fn is_near(left: &ValueSpan, right: &ValueSpan, width_ns: u64) -> bool {
+    let place = |span: &ValueSpan| span.from_ns.checked_div(width_ns);
     width_ns > 0 && (width_ns == u64::MAX || place(left) == place(right))
 }
 
@@ -149,7 +149,7 @@ mod tests {
             }
             prop_assert_eq!(spans.as_slice().iter().map(|span| span.count).sum::<u64>(), values.len() as u64);
             for (at, low, more) in values {
-                let has = |span: &Span| {
+                let has = |span: &ValueSpan| {
                     (span.from_ns..=span.to_ns).contains(&at) && span.low <= low && low + more <= span.high
                 };
                 prop_assert!(spans.as_slice().iter().any(has));

@@ -2,7 +2,7 @@
 
 use super::xpl::{Graph, write};
 use super::*;
-use crate::headers::{Address, Options, Segment};
+use crate::headers::{Address, Segment, TcpOptions};
 use crate::tcp::Reconstruction;
 
 const START_NS: u64 = 1_000_000_000_000;
@@ -23,7 +23,7 @@ fn segment(at_ms: u64, from_client: bool, seq: u32, ack: u32, flags: u8, payload
         payload,
         ip_id: at_ms as u16,
         window: 10_000,
-        options: Options::default(),
+        options: TcpOptions::default(),
         ..Segment::default()
     }
 }

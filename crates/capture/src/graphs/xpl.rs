@@ -3,7 +3,7 @@
 //! Time-sequence: data white, retransmissions with `R` (fast), `RTO` and `TLP` above them, ACKs green, the window yellow, SACK purple.
 //! Times are seconds since 1970, sequence numbers count from the sender's first; rates are bits per second, where tcptrace has bytes.
 
-use super::{Bins, Graphs, Series, Span};
+use super::{Bins, Graphs, Series, ValueSpan};
 use std::io::{self, Write};
 
 /// A graph, each a file of its own.
@@ -20,7 +20,7 @@ pub enum Graph {
 }
 
 /// How a series of the time-sequence graph is drawn.
-struct Look {
+struct SeriesStyle {
     series: Series,
     colour: &'static str,
     /// Commands at the lower and the upper end.
@@ -29,24 +29,29 @@ struct Look {
     text: &'static str,
 }
 
-const MARKS: [Look; 13] = [
-    look(Series::Data, "white", ["darrow", "uarrow"], ""),
-    look(Series::OutOfOrder, "pink", ["darrow", "uarrow"], "O"),
-    look(Series::FastRetransmit, "red", ["darrow", "uarrow"], "R"),
-    look(Series::RtoRetransmit, "magenta", ["darrow", "uarrow"], "RTO"),
-    look(Series::TlpRetransmit, "blue", ["darrow", "uarrow"], "TLP"),
-    look(Series::Spurious, "orange", ["dot", "diamond"], "spurious"),
-    look(Series::Sack, "purple", ["htick", "htick"], "S"),
-    look(Series::Dsack, "orange", ["htick", "htick"], "D"),
-    look(Series::ZeroWindow, "yellow", ["box", "box"], "Z"),
-    look(Series::ZeroWindowProbe, "orange", ["dot", "dot"], "P"),
-    look(Series::Syn, "orange", ["diamond", "uarrow"], "SYN"),
-    look(Series::Fin, "orange", ["diamond", "box"], "FIN"),
-    look(Series::Reset, "red", ["diamond", "box"], "RST"),
+const MARKS: [SeriesStyle; 13] = [
+    style(Series::Data, "white", ["darrow", "uarrow"], ""),
+    style(Series::OutOfOrder, "pink", ["darrow", "uarrow"], "O"),
+    style(Series::FastRetransmit, "red", ["darrow", "uarrow"], "R"),
+    style(Series::RtoRetransmit, "magenta", ["darrow", "uarrow"], "RTO"),
+    style(Series::TlpRetransmit, "blue", ["darrow", "uarrow"], "TLP"),
+    style(Series::Spurious, "orange", ["dot", "diamond"], "spurious"),
+    style(Series::Sack, "purple", ["htick", "htick"], "S"),
+    style(Series::Dsack, "orange", ["htick", "htick"], "D"),
+    style(Series::ZeroWindow, "yellow", ["box", "box"], "Z"),
+    style(Series::ZeroWindowProbe, "orange", ["dot", "dot"], "P"),
+    style(Series::Syn, "orange", ["diamond", "uarrow"], "SYN"),
+    style(Series::Fin, "orange", ["diamond", "box"], "FIN"),
+    style(Series::Reset, "red", ["diamond", "box"], "RST"),
 ];
 
-const fn look(series: Series, colour: &'static str, ends: [&'static str; 2], text: &'static str) -> Look {
-    Look { series, colour, ends, text }
+const fn style(
+    series: Series,
+    colour: &'static str,
+    ends: [&'static str; 2],
+    text: &'static str,
+) -> SeriesStyle {
+    SeriesStyle { series, colour, ends, text }
 }
 
 impl Graph {
@@ -126,7 +131,7 @@ impl<W: Write> Plot<'_, W> {
     }
 
     /// Vertical lines; what was merged says how many it is.
-    fn marks(&mut self, look: &Look, spans: &[Span]) -> io::Result<()> {
+    fn marks(&mut self, look: &SeriesStyle, spans: &[ValueSpan]) -> io::Result<()> {
         for (number, span) in spans.iter().enumerate() {
             if number == 0 {
                 writeln!(self.to, "{}", look.colour)?;
@@ -150,7 +155,7 @@ impl<W: Write> Plot<'_, W> {
     }
 
     /// Values that hold until the next, the last until the end.
-    fn stairs(&mut self, colour: &str, spans: &[Span], tick: &str) -> io::Result<()> {
+    fn stairs(&mut self, colour: &str, spans: &[ValueSpan], tick: &str) -> io::Result<()> {
         let mut spans = spans.iter().peekable();
         if spans.peek().is_some() {
             writeln!(self.to, "{colour}")?;
@@ -173,7 +178,7 @@ impl<W: Write> Plot<'_, W> {
         Ok(())
     }
 
-    fn rtt(&mut self, spans: &[Span]) -> io::Result<()> {
+    fn rtt(&mut self, spans: &[ValueSpan]) -> io::Result<()> {
         writeln!(self.to, "red")?;
         for span in spans {
             let (at, until) = self.times(span);
@@ -200,7 +205,7 @@ impl<W: Write> Plot<'_, W> {
         Ok(())
     }
 
-    fn times(&self, span: &Span) -> (String, String) {
+    fn times(&self, span: &ValueSpan) -> (String, String) {
         (self.time(span.from_ns), self.time(span.to_ns))
     }
 

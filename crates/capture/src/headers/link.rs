@@ -59,7 +59,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// The IP packet in a frame, and where it begins.
-pub(super) type Found<'a> = Result<(&'a [u8], usize), Other>;
+pub(super) type IpInFrame<'a> = Result<(&'a [u8], usize), Other>;
 
 impl<'a> Frame<'a> {
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
@@ -85,7 +85,7 @@ impl<'a> Frame<'a> {
         self.chunk().map(|&bytes| u16::from_be_bytes(bytes))
     }
 
-    pub(super) fn ip(self) -> Found<'a> {
+    pub(super) fn ip(self) -> IpInFrame<'a> {
         self.bytes.get(self.at..).map(|ip| (ip, self.at)).ok_or(Other::CutLink)
     }
 
@@ -98,7 +98,7 @@ impl<'a> Frame<'a> {
 
 /// The IP packet in `bytes`, and where it begins.
 #[inline(always)]
-pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Found<'_> {
+pub(super) fn ip(link: LinkType, bytes: &[u8]) -> IpInFrame<'_> {
     match link.0 {
         ETHERNET => ethernet(Frame::new(bytes)),
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Ok((bytes, 0)),
@@ -106,7 +106,7 @@ pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Found<'_> {
     }
 }
 
-fn rarer(link: LinkType, frame: Frame<'_>) -> Found<'_> {
+fn rarer(link: LinkType, frame: Frame<'_>) -> IpInFrame<'_> {
     match link.0 {
         COOKED => cooked(frame.skip(14), frame.skip(16)),
         COOKED_2 => cooked(frame, frame.skip(20)),
@@ -123,20 +123,20 @@ fn rarer(link: LinkType, frame: Frame<'_>) -> Found<'_> {
 }
 
 /// The IP packet in an Ethernet frame.
-pub(super) fn ethernet(frame: Frame<'_>) -> Found<'_> {
+pub(super) fn ethernet(frame: Frame<'_>) -> IpInFrame<'_> {
     typed(frame.skip(ETHERNET_HEADER - 2).number()?, frame.skip(ETHERNET_HEADER))
 }
 
 /// What `ethertype` says is in `frame`.
 #[inline(always)]
-pub(super) fn typed(ethertype: u16, frame: Frame<'_>) -> Found<'_> {
+pub(super) fn typed(ethertype: u16, frame: Frame<'_>) -> IpInFrame<'_> {
     match ethertype {
         TYPE_IPV4 | TYPE_IPV6 => frame.ip(),
         _ => wrapped(ethertype, frame.enter()?),
     }
 }
 
-fn wrapped(ethertype: u16, frame: Frame<'_>) -> Found<'_> {
+fn wrapped(ethertype: u16, frame: Frame<'_>) -> IpInFrame<'_> {
     match ethertype {
         tag if TYPE_VLAN.contains(&tag) => typed(frame.skip(2).number()?, frame.skip(4)),
         TYPE_PPPOE_SESSION => pppoe(frame),
@@ -148,7 +148,7 @@ fn wrapped(ethertype: u16, frame: Frame<'_>) -> Found<'_> {
     }
 }
 
-fn cooked<'a>(kind: Frame<'a>, body: Frame<'a>) -> Found<'a> {
+fn cooked<'a>(kind: Frame<'a>, body: Frame<'a>) -> IpInFrame<'a> {
     match kind.number()? {
         COOKED_LLC => llc(body),
         // Numbers of Linux alone, for what has no type.
@@ -158,13 +158,13 @@ fn cooked<'a>(kind: Frame<'a>, body: Frame<'a>) -> Found<'a> {
 }
 
 /// RFC 2516 4: version and type, code, session, length; then PPP without its framing.
-fn pppoe(frame: Frame<'_>) -> Found<'_> {
+fn pppoe(frame: Frame<'_>) -> IpInFrame<'_> {
     ppp::protocol(frame.skip(6))
 }
 
 /// RFC 3032 2.1: labels of four bytes up to the bottom of the stack. What follows has no type: IP by its version, else a pseudo-wire of Ethernet,
 /// with a control word that begins with zeros (RFC 4385 3) or without one.
-pub(super) fn mpls(frame: Frame<'_>) -> Found<'_> {
+pub(super) fn mpls(frame: Frame<'_>) -> IpInFrame<'_> {
     let mut frame = frame.enter()?;
     while frame.chunk::<4>()?[2] & 1 == 0 {
         frame = frame.skip(4).enter()?;
@@ -178,14 +178,14 @@ pub(super) fn mpls(frame: Frame<'_>) -> Found<'_> {
 }
 
 /// Type II has a header of eight bytes, which GRE announces by its sequence number; without it the frame stands at once.
-fn erspan(frame: Frame<'_>) -> Found<'_> {
+fn erspan(frame: Frame<'_>) -> IpInFrame<'_> {
     match frame.chunk::<8>()?[0] >> 4 {
         1 => ethernet(frame.skip(8)),
         _ => ethernet(frame),
     }
 }
 
-fn fddi(frame: Frame<'_>) -> Found<'_> {
+fn fddi(frame: Frame<'_>) -> IpInFrame<'_> {
     /// LLC frames, with any priority.
     const LLC_FRAME: u8 = 0x50;
     match frame.chunk::<1>()?[0] & 0xf0 {
@@ -195,7 +195,7 @@ fn fddi(frame: Frame<'_>) -> Found<'_> {
 }
 
 /// IEEE 802.2, and SNAP behind it (RFC 1042).
-fn llc(frame: Frame<'_>) -> Found<'_> {
+fn llc(frame: Frame<'_>) -> IpInFrame<'_> {
     const SNAP: u8 = 0xaa;
     const IP: u8 = 0x06;
     const UNNUMBERED: u8 = 0x03;
@@ -213,7 +213,7 @@ fn llc(frame: Frame<'_>) -> Found<'_> {
 
 /// Four bytes with the address family, in the order of the machine that captured (null) or of the network (loop). IPv6's number differs
 /// from system to system, so both are told from each other by the version of what follows.
-fn loopback(frame: Frame<'_>) -> Found<'_> {
+fn loopback(frame: Frame<'_>) -> IpInFrame<'_> {
     let family = *frame.chunk::<4>()?;
     match u32::from_le_bytes(family).min(u32::from_be_bytes(family)) {
         // AF_INET; AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD, macOS.

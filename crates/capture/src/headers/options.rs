@@ -20,7 +20,7 @@ const SHIFT_MAX: u8 = 14;
 
 /// What the options said.
 #[derive(Debug, Clone, Copy, Eq, Default)]
-pub struct Options {
+pub struct TcpOptions {
     /// Maximum segment size, in a SYN.
     pub mss: Option<u16>,
     /// The shift of windows, in a SYN.
@@ -37,7 +37,7 @@ pub struct Options {
     sack_count: u8,
 }
 
-impl PartialEq for Options {
+impl PartialEq for TcpOptions {
     /// Blocks that are no more count for nothing.
     fn eq(&self, other: &Self) -> bool {
         let fields =
@@ -146,7 +146,7 @@ impl OptionKind {
     }
 }
 
-impl Options {
+impl TcpOptions {
     /// The blocks of a SACK option, in its order: left and right edge.
     #[inline]
     pub fn sacks(&self) -> &[(u32, u32)] {

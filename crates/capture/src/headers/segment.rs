@@ -1,7 +1,7 @@
 //! A TCP segment: the fields of its header (RFC 9293 3.1), and what IP said of it.
 
 use super::ip::{Address, Carried};
-use super::{Options, Other, PAYLOAD_LIMIT};
+use super::{Other, PAYLOAD_LIMIT, TcpOptions};
 use core::net::SocketAddr;
 use std::fmt;
 
@@ -97,7 +97,7 @@ pub struct Segment {
     /// Bytes of payload on the wire.
     pub payload: u32,
     /// Its options, as far as they were captured.
-    pub options: Options,
+    pub options: TcpOptions,
 }
 
 /// The segment in an IP packet.

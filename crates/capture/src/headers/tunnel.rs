@@ -2,7 +2,7 @@
 //! (RFC 7510), and IP in IP.
 
 use super::ip::{self, Carried, Fragment, Inner};
-use super::link::{self, Found, Frame, ppp};
+use super::link::{self, Frame, IpInFrame, ppp};
 use super::{Fragments, Other};
 
 /// Protocols of IP that hold packets. RFC 2003, RFC 4213, RFC 2473: 4in4, 6in4, 4in6 and 6in6.
@@ -102,7 +102,7 @@ impl Tunnel {
     }
 
     /// The IP packet behind the tunnel's own headers.
-    fn body(self, bytes: &[u8]) -> Found<'_> {
+    fn body(self, bytes: &[u8]) -> IpInFrame<'_> {
         let frame = Frame::new(bytes);
         let found = match self {
             Self::Ip => Ok((bytes, 0)),
@@ -119,7 +119,7 @@ impl Tunnel {
 }
 
 /// RFC 2784 2.1, with the key and sequence number of RFC 2890; version 1 is PPTP's (RFC 2637 4.1), with an acknowledgment number.
-fn gre(frame: Frame<'_>) -> Found<'_> {
+fn gre(frame: Frame<'_>) -> IpInFrame<'_> {
     const PPP: u16 = 0x880b;
     let header = frame.chunk::<4>()?;
     let ethertype = u16::from_be_bytes([header[2], header[3]]);
@@ -135,7 +135,7 @@ fn gre(frame: Frame<'_>) -> Found<'_> {
 }
 
 /// RFC 8926 3.4: options of four bytes each, a type.
-fn geneve(frame: Frame<'_>) -> Found<'_> {
+fn geneve(frame: Frame<'_>) -> IpInFrame<'_> {
     let header = frame.chunk::<8>()?;
     let options = usize::from(header[0] & 0x3f) * 4;
     link::typed(u16::from_be_bytes([header[2], header[3]]), frame.skip(8 + options))
@@ -143,7 +143,7 @@ fn geneve(frame: Frame<'_>) -> Found<'_> {
 
 /// 3GPP TS 29.281 5.1: eight bytes; with any of three flags four more, of which the last announces extension headers, each with its length in
 /// units of four bytes first and the next one's type last.
-fn gtp(frame: Frame<'_>) -> Found<'_> {
+fn gtp(frame: Frame<'_>) -> IpInFrame<'_> {
     const OPTIONAL: u8 = 0x07;
     const EXTENSIONS_MAX: usize = 8;
     let mut body = frame.skip(8);

@@ -1,6 +1,6 @@
 //! Which connections of two captures are the same, which capture is nearer to which end, and roughly by how much the clocks differ.
 
-use super::set_ahead::{SetAhead, corrected, found};
+use super::set_ahead::{SetAhead, clocks_set_ahead, corrected};
 use super::survey::{Origin, Survey, Surveyed};
 use crate::headers::Endpoint;
 use foldhash::fast::RandomState;
@@ -99,7 +99,8 @@ impl Pairing {
         let joined = pairs.len();
         pairs.truncate(PAIRS_MAX);
         let pauses = [&first.pauses[..], &second.pauses[..]];
-        let ahead = pairs.first().map_or_else(Default::default, |pair| found(&pair.common, pauses));
+        let ahead =
+            pairs.first().map_or_else(Default::default, |pair| clocks_set_ahead(&pair.common, pauses));
         let rough_ns = pairs.iter().find_map(|pair| pair.rough_ns(&ahead)).unwrap_or(0);
         let is_same_clock =
             matches!(origins, [Some(of_first), Some(of_second)] if of_first.run == of_second.run);
@@ -183,7 +184,7 @@ fn sorted(mut ends: [Endpoint; 2]) -> [Endpoint; 2] {
 }
 
 fn pair(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]) -> Pair {
-    let (at_a, placed) = place(first, second, origins);
+    let (at_a, placed) = nearer_end(first, second, origins);
     let (near, far) = if at_a == 0 { (first, second) } else { (second, first) };
     Pair {
         ends: near.ends,
@@ -199,7 +200,7 @@ fn pair(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]) -> P
 }
 
 /// Which of the two is nearer to A.
-fn place(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]) -> (usize, Placed) {
+fn nearer_end(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]) -> (usize, Placed) {
     let further = |end: usize| {
         let (mine, its) = (first.answers_us[end]?, second.answers_us[end]?);
         Some(i64::from(mine) - i64::from(its))

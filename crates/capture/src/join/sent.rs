@@ -32,7 +32,7 @@ pub(super) struct Sent {
 
 /// A packet to be found among those that were sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct ArrivedPacket {
     pub(super) time_ns: u64,
     pub(super) from: i64,
     pub(super) to: i64,
@@ -41,7 +41,7 @@ pub(super) struct Seen {
     ip_id: u16,
 }
 
-impl Seen {
+impl ArrivedPacket {
     /// Of a segment whose first number is `from`.
     pub(super) fn of(segment: &Segment, from: i64) -> Self {
         let controls = [Flags::SYN, Flags::FIN].into_iter().filter(|&flag| segment.flags.has(flag)).count();
@@ -82,7 +82,7 @@ pub(super) struct Order {
 
 /// A place among what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SentMatch {
     pub(super) index: u64,
     pub(super) from: i64,
     pub(super) to: i64,
@@ -104,8 +104,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn push(&mut self, seen: Seen, number: u64) {
-        let Seen { time_ns, from, to, mark, stamps, ip_id } = seen;
+    pub(super) fn push(&mut self, seen: ArrivedPacket, number: u64) {
+        let ArrivedPacket { time_ns, from, to, mark, stamps, ip_id } = seen;
         let index = self.begin + self.packets.len() as u64;
         let is_again = seen.has_data() && self.high.is_some_and(|high| to <= high);
         if seen.has_data() {
@@ -146,7 +146,13 @@ impl Window {
 
     /// The packet of which the range of `seen` from `from` to `to`, or its beginning, is a part that was not seen yet; and that part is
     /// taken out of what is missing.
-    pub(super) fn take(&mut self, seen: &Seen, from: i64, to: i64, order: Order) -> Option<Found> {
+    pub(super) fn take(
+        &mut self,
+        seen: &ArrivedPacket,
+        from: i64,
+        to: i64,
+        order: Order,
+    ) -> Option<SentMatch> {
         let (index, part) = self
             .candidates(seen, from, to)
             // The same timestamps are of one millisecond or so, and never of a retransmission after that.
@@ -158,15 +164,15 @@ impl Window {
         let sent = self.packets.get_mut(at)?;
         let is_first = sent.missing == Missing::All;
         sent.remove(part);
-        Some(Found { index, from: part.0, to: part.1, is_first })
+        Some(SentMatch { index, from: part.0, to: part.1, is_first })
     }
 
     /// Whether such a packet was sent, and something of it has arrived before.
-    pub(super) fn has_arrived(&self, seen: &Seen, from: i64, to: i64) -> bool {
+    pub(super) fn has_arrived(&self, seen: &ArrivedPacket, from: i64, to: i64) -> bool {
         self.candidates(seen, from, to).any(|(_, sent)| sent.missing != Missing::All)
     }
 
-    fn candidates(&self, seen: &Seen, from: i64, to: i64) -> impl Iterator<Item = (u64, &Sent)> {
+    fn candidates(&self, seen: &ArrivedPacket, from: i64, to: i64) -> impl Iterator<Item = (u64, &Sent)> {
         let (data, bare) = if seen.has_data() {
             (Some(self.data.range((from.saturating_sub(self.longest), 0)..(to, 0))), None)
         } else {
@@ -181,7 +187,7 @@ impl Window {
 }
 
 /// Smaller is likelier: IP's identification is the same, it had the time to arrive, it follows the last that arrived, it is nearest to that.
-fn rank(seen: &Seen, index: u64, sent: &Sent, order: Order) -> (u8, bool, bool, u64) {
+fn rank(seen: &ArrivedPacket, index: u64, sent: &Sent, order: Order) -> (u8, bool, bool, u64) {
     let is_whole = seen.from == sent.from && seen.to == sent.to;
     let by_id = match (seen.ip_id, sent.ip_id) {
         (0, _) | (_, 0) => 1,

@@ -24,7 +24,7 @@ pub(super) struct SetAhead {
 }
 
 /// Those of the first capture, and of the second. `marks` are when both had the same data, `pauses` the long ones of each.
-pub(super) fn found(marks: &[(u64, u64)], pauses: [&[(u64, u64)]; 2]) -> [Vec<SetAhead>; 2] {
+pub(super) fn clocks_set_ahead(marks: &[(u64, u64)], pauses: [&[(u64, u64)]; 2]) -> [Vec<SetAhead>; 2] {
     let mut found = [Vec::new(), Vec::new()];
     for pair in marks.windows(2) {
         let passed = [(pair[0].0, pair[1].0), (pair[0].1, pair[1].1)];
@@ -70,7 +70,7 @@ mod tests {
         let marks = [(10, 15), (11, 16), (3_612, 17), (3_613, 18)]
             .map(|(from_s, to_s)| (from_s * SECOND, to_s * SECOND));
         let pauses = [(11 * SECOND + 5, 3_611 * SECOND + 5)];
-        let ahead = found(&marks, [&pauses, &[]]);
+        let ahead = clocks_set_ahead(&marks, [&pauses, &[]]);
         assert_eq!((ahead[0].len(), ahead[1].len()), (1, 0));
         let times = [11 * SECOND, 11 * SECOND + 5, 3_611 * SECOND + 5, 3_612 * SECOND];
         let times = times.map(|time| corrected(&ahead[0], time));
@@ -82,6 +82,6 @@ mod tests {
     fn where_packets_waited_in_between_nothing_was_set() {
         let marks = [(10 * SECOND, 10 * SECOND), (12 * SECOND, 11 * SECOND)];
         let pause = [(10 * SECOND, 10 * SECOND + LEAST_NS)];
-        assert_eq!(found(&marks, [&pause, &[]]), [vec![], vec![]]);
+        assert_eq!(clocks_set_ahead(&marks, [&pause, &[]]), [vec![], vec![]]);
     }
 }

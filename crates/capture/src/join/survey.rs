@@ -4,7 +4,7 @@
 
 use super::set_ahead::LEAST_NS;
 use crate::headers::Endpoint;
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
+use crate::tcp::{Connection, Ended, Event, Observer, SegmentKind, Side};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -93,7 +93,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Data up to `seq` pass for the first time.
-    fn see(&mut self, seq: u64, time_ns: u64) {
+    fn observe(&mut self, seq: u64, time_ns: u64) {
         let part = seq >> self.shift;
         if self.all.last().is_some_and(|&(last, _)| part <= last) {
             return;
@@ -150,7 +150,7 @@ impl Observer for Survey {
         if is_long && self.pauses.len() < PAUSES_MAX {
             self.pauses.push((last_ns, event.time_ns));
         }
-        if !matches!(event.kind, Kind::New | Kind::Syn) {
+        if !matches!(event.kind, SegmentKind::New | SegmentKind::Syn) {
             return;
         }
         let is_known = self.marks.contains_key(&connection.id());
@@ -158,7 +158,7 @@ impl Observer for Survey {
             return;
         }
         let seq = u64::from(connection.half(event.side).first_seq()).saturating_add(event.seq_to);
-        self.marks.entry(connection.id()).or_default()[event.side as usize].see(seq, event.time_ns);
+        self.marks.entry(connection.id()).or_default()[event.side as usize].observe(seq, event.time_ns);
     }
 
     fn ended(&mut self, connection: &Connection, _why: Ended) {

@@ -20,7 +20,7 @@ impl<T: Copy> Thinned<T> {
         Self { all: Vec::new(), most, step: 1, seen: 0 }
     }
 
-    pub(super) fn see(&mut self, sample: T) {
+    pub(super) fn observe(&mut self, sample: T) {
         if self.seen.is_multiple_of(self.step) {
             self.all.push(sample);
         }
@@ -45,7 +45,7 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    pub(super) fn see(&mut self, time_ns: u64, delay_ns: i64) {
+    pub(super) fn observe(&mut self, time_ns: u64, delay_ns: i64) {
         let from_ns = *self.from_ns.get_or_insert(time_ns);
         self.width_ns = self.width_ns.max(BIN_NS);
         let since = time_ns.saturating_sub(from_ns);
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn many_samples_are_thinned_evenly() {
         let mut thinned = Thinned::new(64);
-        (0..10_000_u64).for_each(|sample| thinned.see(sample));
+        (0..10_000_u64).for_each(|sample| thinned.observe(sample));
         assert!((32..64).contains(&thinned.all.len()), "{}", thinned.all.len());
         assert_eq!(thinned.seen, 10_000);
         let gaps: Vec<u64> = thinned.all.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -100,7 +100,7 @@ mod tests {
         let mut envelope = Envelope::default();
         for at in 0..100_000_u64 {
             let delay = if at == 77_777 { 5 } else { 100 + (at % 7) as i64 };
-            envelope.see(at * 1_000_000, delay);
+            envelope.observe(at * 1_000_000, delay);
         }
         assert!(envelope.bins.len() <= BINS);
         assert_eq!(envelope.points().min_by_key(|&(_, delay)| delay), Some((77_777_000_000, 5)));

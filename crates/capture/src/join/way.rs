@@ -4,7 +4,7 @@
 //! with the same data and the same timestamps the one with the same IP identification, else the one that follows in order.
 
 use super::pairing::signed;
-use super::sent::{Found, Order, Seen, Sent, Window};
+use super::sent::{ArrivedPacket, Order, Sent, SentMatch, Window};
 use super::thinned::{Envelope, Thinned};
 use crate::headers::Segment;
 use std::collections::VecDeque;
@@ -91,9 +91,9 @@ pub(super) struct Spans {
 
 /// One direction.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct PairedDirection {
     window: Window,
-    waiting: VecDeque<(Seen, u64)>,
+    waiting: VecDeque<(ArrivedPacket, u64)>,
     mss: i64,
     spans: Spans,
     /// The last number that was unwrapped, and the first.
@@ -117,7 +117,7 @@ pub(super) struct Way {
     pub(super) variations: Thinned<i64>,
 }
 
-impl Way {
+impl PairedDirection {
     pub(super) fn new(mss: u32, spans: Spans, samples: usize) -> Self {
         Self {
             window: Window::default(),
@@ -154,7 +154,7 @@ impl Way {
 
     /// The sending end has `segment`; times of both ends are compared as `now_ns` says, by the receiver's clock.
     pub(super) fn sent(&mut self, segment: &Segment, now_ns: u64) {
-        let seen = Seen::of(segment, self.unwrap(segment.seq));
+        let seen = ArrivedPacket::of(segment, self.unwrap(segment.seq));
         self.counts.packets += 1;
         self.first_ns.get_or_insert(segment.time_ns);
         *(if seen.has_data() { &mut self.counts.data } else { &mut self.counts.bare }) +=
@@ -165,7 +165,7 @@ impl Way {
 
     /// The receiving end has it.
     pub(super) fn arrived(&mut self, segment: &Segment, now_ns: u64) {
-        let seen = Seen::of(segment, self.unwrap(segment.seq));
+        let seen = ArrivedPacket::of(segment, self.unwrap(segment.seq));
         self.counts.packets_at_receiver += 1;
         self.waiting.push_back((seen, now_ns));
         self.advance(now_ns);
@@ -216,7 +216,7 @@ impl Way {
     }
 
     /// How many it is on the wire.
-    fn segments(&self, seen: &Seen) -> u64 {
+    fn segments(&self, seen: &ArrivedPacket) -> u64 {
         self.wire(seen.to - seen.from)
     }
 
@@ -224,7 +224,7 @@ impl Way {
         u64::try_from((bytes + self.mss - 1) / self.mss).unwrap_or(0).max(1)
     }
 
-    fn find(&mut self, seen: &Seen) {
+    fn find(&mut self, seen: &ArrivedPacket) {
         let mut rest = vec![(seen.from, seen.to)];
         while let Some((from, to)) = rest.pop() {
             match self.window.take(seen, from, to, self.order(seen)) {
@@ -242,7 +242,7 @@ impl Way {
     }
 
     /// What may be `seen`, by when it arrived and what arrived before.
-    fn order(&self, seen: &Seen) -> Order {
+    fn order(&self, seen: &ArrivedPacket) -> Order {
         let last = self.last_matched;
         let Some((least_ns, largest_ns)) = self.least_ns.zip(self.largest_ns) else {
             return Order { last, likely_ns: u64::MAX, until_ns: u64::MAX };
@@ -256,7 +256,7 @@ impl Way {
         }
     }
 
-    fn matched(&mut self, seen: &Seen, found: Found) {
+    fn matched(&mut self, seen: &ArrivedPacket, found: SentMatch) {
         self.last_matched = Some(self.last_matched.map_or(found.index, |last| last.max(found.index)));
         let place = (found.index, found.from);
         if self.furthest.is_some_and(|furthest| place < furthest) {
@@ -271,18 +271,18 @@ impl Way {
         self.delay_ns = Some(delay_ns);
         self.least_ns = Some(self.least_ns.map_or(delay_ns, |least| least.min(delay_ns)));
         self.largest_ns = Some(self.largest_ns.map_or(delay_ns, |largest| largest.max(delay_ns)));
-        self.envelope.see(sent_ns, delay_ns);
-        self.delays.see((sent_ns, delay_ns));
+        self.envelope.observe(sent_ns, delay_ns);
+        self.delays.observe((sent_ns, delay_ns));
         if let Some((index, before_ns)) = self.before
             && index + 1 == found.index
         {
-            self.variations.see(delay_ns.saturating_sub(before_ns));
+            self.variations.observe(delay_ns.saturating_sub(before_ns));
         }
         self.before = Some((found.index, delay_ns));
     }
 
     /// Arrived, and the sending end does not have it.
-    fn not_sent(&mut self, seen: &Seen, count: u64) {
+    fn not_sent(&mut self, seen: &ArrivedPacket, count: u64) {
         let delay_ns = self.delay_ns.unwrap_or(self.spans.rough_ns);
         let sent_ns = shifted(seen.time_ns, delay_ns.saturating_neg());
         let unmatched = &mut self.counts.unmatched_seen;
@@ -322,7 +322,7 @@ impl Way {
         *(if is_data { &mut self.counts.lost_data } else { &mut self.counts.lost_bare }) += count;
         self.counts.lost_again += if sent.is_again { count } else { 0 };
         if is_data {
-            self.lost_ns.see(sent.time_ns);
+            self.lost_ns.observe(sent.time_ns);
         }
         if self.lost.len() < LISTED {
             self.lost.push(Lost {
@@ -367,9 +367,9 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    fn way() -> Way {
+    fn direction() -> PairedDirection {
         let all = (0, u64::MAX);
-        Way::new(1_000, Spans { receiver: all, sender: all, rough_ns: 0 }, 64)
+        PairedDirection::new(1_000, Spans { receiver: all, sender: all, rough_ns: 0 }, 64)
     }
 
     fn data(at: u64, time_ns: u64) -> Segment {
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_is_older_than_ten_seconds_is_settled_and_not_held() {
-        let mut way = way();
+        let mut way = direction();
         for at in 0..1_000 {
             let now = at * SECOND_NS / 10;
             way.sent(&data(at, now), now);
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn what_has_to_go_early_is_counted() {
-        let mut way = way();
+        let mut way = direction();
         (0..20).for_each(|at| way.sent(&data(at, at), at));
         (0..10).for_each(|at| way.arrived(&data(at, 1_000 + at), 1_000 + at));
         while way.held() > 0 {

@@ -49,7 +49,7 @@ impl CaptureClock {
         if time_ns < self.latest_ns {
             return self.behind(0, time_ns);
         }
-        self.resolution.see(time_ns);
+        self.resolution.observe(time_ns);
         self.latest_ns = time_ns;
         time_ns.saturating_add(self.shift_ns)
     }
@@ -70,7 +70,7 @@ impl CaptureClock {
             return self.behind(interface, time_ns);
         }
         *latest_ns = time_ns;
-        self.resolution.see(time_ns);
+        self.resolution.observe(time_ns);
         time_ns.saturating_add(self.shift_ns)
     }
 
@@ -94,7 +94,7 @@ impl CaptureClock {
         if by_ns < SET_BACK_NS {
             backward.late_packets += 1;
             backward.late_most_ns = backward.late_most_ns.max(by_ns);
-            self.resolution.see(time_ns);
+            self.resolution.observe(time_ns);
             return time_ns.saturating_add(self.shift_ns);
         }
         backward.set_back += 1;
@@ -102,7 +102,7 @@ impl CaptureClock {
         backward.set_back_most_ns = backward.set_back_most_ns.max(by_ns);
         self.stretch = self.stretch.saturating_add(1);
         self.resolution.clock_was_set();
-        self.resolution.see(time_ns);
+        self.resolution.observe(time_ns);
         let end_ns = self.others_ns.iter().copied().fold(self.latest_ns, u64::max);
         self.shift_ns = self.shift_ns.saturating_add(end_ns - time_ns);
         // The clock of the other interfaces is the same one.

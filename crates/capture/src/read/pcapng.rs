@@ -7,9 +7,9 @@ mod interface;
 mod options;
 
 use super::order::Order;
-use super::{Found, LinkType, PACKET_LIMIT, Packet, Problem, ReadError, Source};
+use super::{LinkType, PACKET_LIMIT, Packet, PacketLocation, Problem, ReadError, Source};
 use interface::{INTERFACES_MAX, Interface};
-use options::{Options, Sink};
+use options::{BlockOptions, Sink};
 use std::io::Read;
 
 /// The type of a section header block; it reads the same in both byte orders (4.1).
@@ -91,7 +91,7 @@ impl Pcapng {
         source: &mut Source<'_, R>,
         comments: &mut Vec<String>,
         dropped: &mut Option<u64>,
-    ) -> Result<Option<Found>, ReadError> {
+    ) -> Result<Option<PacketLocation>, ReadError> {
         loop {
             let Some(block) = self.block(source)? else { return Ok(None) };
             let found = match block.kind {
@@ -214,7 +214,7 @@ impl Pcapng {
         sink: &mut Sink<'_>,
     ) -> Result<(), ReadError> {
         let bytes = &source.available()[..block.length - 4];
-        let options = |from: usize| Options::new(self.order, block.offset + from as u64, &bytes[from..]);
+        let options = |from: usize| BlockOptions::new(self.order, block.offset + from as u64, &bytes[from..]);
         match block.kind {
             MAGIC => options(24).read(|option| sink.comment(option)),
             STATISTICS => {
@@ -244,7 +244,7 @@ impl Pcapng {
 
     /// 4.3 of the draft.
     #[inline]
-    fn enhanced<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<Found, ReadError> {
+    fn enhanced<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<PacketLocation, ReadError> {
         let bytes = source.available();
         let field = |at: usize| self.order.u32_at(bytes, at);
         let (index, high, low, captured, original) = (field(8), field(12), field(16), field(20), field(24));
@@ -252,7 +252,7 @@ impl Pcapng {
     }
 
     /// Appendix A of the draft: as an enhanced one, its interface in 16 bits, its drops behind it.
-    fn obsolete<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<Found, ReadError> {
+    fn obsolete<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<PacketLocation, ReadError> {
         let bytes = source.available();
         let index = u32::from(self.order.u16_at(bytes, 8));
         let field = |at: usize| self.order.u32_at(bytes, at);
@@ -261,7 +261,7 @@ impl Pcapng {
     }
 
     /// 4.4: no time, no options, the first interface; its bytes end with its interface's snap length or with the block.
-    fn simple<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<Found, ReadError> {
+    fn simple<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<PacketLocation, ReadError> {
         let original = self.order.u32_at(source.available(), 8);
         let interface = self.interface(0, block.offset)?;
         let room = (block.length - 16) as u32;
@@ -270,11 +270,16 @@ impl Pcapng {
             return Err(ReadError::new(block.offset, Problem::PacketBeyondBlock { captured, room }));
         }
         let fields = Fields { index: 0, high: 0, low: 0, captured, original, from: 12 };
-        Ok(Found { time_ns: 0, ..self.packet(block, source, &fields)? })
+        Ok(PacketLocation { time_ns: 0, ..self.packet(block, source, &fields)? })
     }
 
     #[inline]
-    fn packet<R>(&self, block: &Block, source: &Source<'_, R>, fields: &Fields) -> Result<Found, ReadError> {
+    fn packet<R>(
+        &self,
+        block: &Block,
+        source: &Source<'_, R>,
+        fields: &Fields,
+    ) -> Result<PacketLocation, ReadError> {
         let interface = self.interface(fields.index, block.offset)?;
         let captured = fields.captured;
         let room = (block.length - fields.from - 4) as u32;
@@ -283,7 +288,7 @@ impl Pcapng {
         }
         let end = fields.from + captured as usize;
         let options = end.next_multiple_of(4).min(block.length - 4);
-        Ok(Found {
+        Ok(PacketLocation {
             offset: block.offset,
             time_ns: interface.time_ns(fields.high, fields.low),
             interface: self.interfaces_before + fields.index,

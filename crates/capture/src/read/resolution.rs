@@ -25,7 +25,7 @@ pub(super) struct ClockResolution {
 impl ClockResolution {
     /// A packet passed at `time_ns`, as it stands in the capture.
     #[inline(always)]
-    pub(super) fn see(&mut self, time_ns: u64) {
+    pub(super) fn observe(&mut self, time_ns: u64) {
         if self.divisor_ns != FINE {
             self.divide(time_ns);
         }
@@ -76,7 +76,7 @@ mod tests {
 
     fn of(times_ns: impl IntoIterator<Item = u64>) -> Option<u64> {
         let mut resolution = ClockResolution::default();
-        times_ns.into_iter().for_each(|time_ns| resolution.see(time_ns));
+        times_ns.into_iter().for_each(|time_ns| resolution.observe(time_ns));
         resolution.known_ns()
     }
 
@@ -119,9 +119,9 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_has_its_resolution_before_and_after() {
         let mut resolution = ClockResolution::default();
-        (0..6).for_each(|at| resolution.see(1_000_000_000 + at * 10 * MS));
+        (0..6).for_each(|at| resolution.observe(1_000_000_000 + at * 10 * MS));
         resolution.clock_was_set();
-        (0..6).for_each(|at| resolution.see(500_000_123 + at * 10 * MS));
+        (0..6).for_each(|at| resolution.observe(500_000_123 + at * 10 * MS));
         assert_eq!(resolution.known_ns(), Some(10 * MS));
     }
 }

@@ -4,7 +4,7 @@
 //! end that speaks next is the turn's; the rest is that end's own time. Invariant: the waits of a direction do not overlap.
 
 use crate::headers::Flags;
-use crate::tcp::{Connection, Event, Half, Kind, Side};
+use crate::tcp::{Connection, Event, Half, SegmentKind, Side};
 use pipefill_core::record::{Waiting, Waits};
 use std::num::NonZeroU64;
 
@@ -111,7 +111,7 @@ impl Conversation {
 
     /// A segment passed; `connection` is in the state after it.
     #[inline(always)]
-    pub(super) fn see(&mut self, connection: &Connection, event: &Event) {
+    pub(super) fn observe(&mut self, connection: &Connection, event: &Event) {
         let peer = &mut self.speakers[event.side.other() as usize];
         if peer.last_ns.is_some() {
             peer.watch_window(connection, event);
@@ -122,7 +122,7 @@ impl Conversation {
         }
         if event.payload > 0 {
             match event.kind {
-                Kind::New | Kind::OutOfOrder => self.spoke(connection, event),
+                SegmentKind::New | SegmentKind::OutOfOrder => self.spoke(connection, event),
                 kind if kind.is_retransmit() => self.repeated(connection, event),
                 _ => {}
             }
@@ -176,7 +176,7 @@ impl Conversation {
             self.speakers[peer as usize].hear(now);
         }
         let own = &mut self.speakers[side as usize];
-        let is_in_order = event.kind == Kind::New && !event.fills_hole;
+        let is_in_order = event.kind == SegmentKind::New && !event.fills_hole;
         if !is_in_order {
             own.pauses = 0;
         }
@@ -223,7 +223,7 @@ impl Conversation {
         own.pauses = 0;
         if half.unacked_bytes() > 0 {
             own.is_repeating |= own.unanswered_ns.is_some();
-            if matches!(event.kind, Kind::RtoRetransmit | Kind::TlpRetransmit) {
+            if matches!(event.kind, SegmentKind::RtoRetransmit | SegmentKind::TlpRetransmit) {
                 own.timer_ran_out(connection, event.time_ns, half);
             }
             own.begin_to_listen(event.time_ns);
@@ -400,7 +400,7 @@ impl Speaker {
                     let idle_ns = after_ack_ns.saturating_sub(own_ns);
                     let path_ns = full_ns(connection);
                     let is_short = path_ns > 0 && path_ns < SHORT_NS && idle_ns > LONG_BESIDE * path_ns;
-                    let is_pause = event.kind == Kind::New && self.has_paused(after_ack_ns, path_ns);
+                    let is_pause = event.kind == SegmentKind::New && self.has_paused(after_ack_ns, path_ns);
                     let is_near = connection.near() == Some(side) && idle_ns >= path_ns;
                     if !(is_near || is_short || is_pause) {
                         return;

@@ -1,7 +1,7 @@
 //! What happened to a connection and when: zero windows, timeouts, marks, outages, idle times. Nothing is held where nothing happened.
 
 use crate::headers::Flags;
-use crate::tcp::{Connection, Event, Kind, Side};
+use crate::tcp::{Connection, Event, SegmentKind, Side};
 
 /// Quiet times that are kept, the longest.
 const QUIET_MAX: usize = 16;
@@ -53,7 +53,7 @@ pub(super) struct Events {
 impl Events {
     /// A segment passed; `connection` is in the state after it, and `was_out` of each side's data before it.
     #[inline(always)]
-    pub(super) fn see(&mut self, connection: &Connection, event: &Event, was_out: [bool; 2]) {
+    pub(super) fn observe(&mut self, connection: &Connection, event: &Event, was_out: [bool; 2]) {
         let now = event.time_ns;
         let quiet_ns = now.saturating_sub(self.last_ns);
         if quiet_ns >= IDLE_NS && self.last_ns > 0 {
@@ -61,7 +61,7 @@ impl Events {
         }
         self.last_ns = now;
         let is_reset = event.flags.has(Flags::RST);
-        let is_timeout = event.kind == Kind::RtoRetransmit;
+        let is_timeout = event.kind == SegmentKind::RtoRetransmit;
         if event.is_ce || is_timeout || is_reset || event.window_bytes == Some(0) {
             self.take_event(event, is_reset);
         }
@@ -74,7 +74,7 @@ impl Events {
         if event.is_ce {
             self.happened(side, EventKind::CeMarks, now);
         }
-        if event.kind == Kind::RtoRetransmit {
+        if event.kind == SegmentKind::RtoRetransmit {
             self.happened(side, EventKind::Timeout, now);
         }
         if event.window_bytes == Some(0) && !is_reset {

@@ -6,7 +6,7 @@ mod vantage;
 
 pub use vantage::Vantage;
 
-use super::event::Kind;
+use super::event::SegmentKind;
 use super::half::Half;
 use super::key::Key;
 use super::opening::{EcnMode, Opening, ecn_mode};
@@ -84,7 +84,7 @@ impl Connection {
     /// The first segment of a side, a SYN, a reset. Returns what a SYN is.
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, segment: &Segment, side: Side) -> Option<Kind> {
+    fn begin(&mut self, segment: &Segment, side: Side) -> Option<SegmentKind> {
         let (flags, is_v6) = (segment.flags, self.is_v6);
         if flags.has(Flags::RST) && !self.is_closed() {
             self.closed_by = Some(side);
@@ -94,10 +94,10 @@ impl Connection {
         let mut kind = None;
         if flags.has(Flags::SYN) && own.has_syn {
             if own.isn != segment.seq {
-                return Some(Kind::Stray);
+                return Some(SegmentKind::Stray);
             }
             let kind = own.take_syn_again(segment);
-            if kind == Kind::RtoRetransmit && side == Side::B && own.una > 0 {
+            if kind == SegmentKind::RtoRetransmit && side == Side::B && own.una > 0 {
                 own.syns_after_ack = own.syns_after_ack.saturating_add(1);
                 own.has_data_again |= peer.counts().retransmits() > 0;
             }
@@ -109,7 +109,7 @@ impl Connection {
             }
             own.next = own.next.max(1);
             own.take_syn(segment);
-            kind = Some(Kind::Syn);
+            kind = Some(SegmentKind::Syn);
         } else if !own.is_known {
             own.has_timestamps = segment.options.timestamps.is_some();
             own.begin(segment.seq, 1);

@@ -5,7 +5,7 @@ use crate::headers::{Flags, SACKS_MAX, Segment};
 
 /// What a segment is, seen from the capture point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum SegmentKind {
     /// A SYN or SYN-ACK for the first time.
     Syn,
     /// Data, or a FIN, for the first time and in order; a hole may be before it.
@@ -36,7 +36,7 @@ pub enum Kind {
     Stray,
 }
 
-impl Kind {
+impl SegmentKind {
     /// Whether it was sent before.
     pub const fn is_retransmit(self) -> bool {
         matches!(self, Self::FastRetransmit | Self::RtoRetransmit | Self::TlpRetransmit)
@@ -75,7 +75,7 @@ pub struct Event {
     /// Who sent it.
     pub side: Side,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SegmentKind,
     /// Its first sequence number, from its sender's first (the SYN has 0; without a SYN the first that was seen has 1, and 0 stands for all
     /// below it).
     pub seq_from: u64,
@@ -110,7 +110,7 @@ impl Event {
             number: 0,
             time_ns: 0,
             side: Side::A,
-            kind: Kind::Stray,
+            kind: SegmentKind::Stray,
             seq_from: 0,
             seq_to: 0,
             payload: 0,

@@ -4,7 +4,7 @@
 
 use super::cuts::AgreedSize;
 use super::data::SegmentSize;
-use super::event::Kind;
+use super::event::SegmentKind;
 use super::recent::COPY_NS;
 use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
@@ -130,9 +130,10 @@ impl Half {
 
     /// Counts a segment that is neither data nor an ACK of some.
     #[inline]
-    pub(super) fn count_kind(&mut self, kind: Kind) {
-        self.window_probes = self.window_probes.saturating_add(u16::from(kind == Kind::ZeroWindowProbe));
-        self.keep_alives = self.keep_alives.saturating_add(u16::from(kind == Kind::KeepAlive));
+    pub(super) fn count_kind(&mut self, kind: SegmentKind) {
+        self.window_probes =
+            self.window_probes.saturating_add(u16::from(kind == SegmentKind::ZeroWindowProbe));
+        self.keep_alives = self.keep_alives.saturating_add(u16::from(kind == SegmentKind::KeepAlive));
     }
 
     /// The window that a segment advertises. Returns whether it differs from the one before.
@@ -197,15 +198,15 @@ impl Half {
     }
 
     /// The same SYN once more: sent again, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
-    pub(super) fn take_syn_again(&mut self, segment: &Segment) -> Kind {
+    pub(super) fn take_syn_again(&mut self, segment: &Segment) -> SegmentKind {
         let is_timed = self.syn_ns != UNTIMED_NS;
         let is_same = segment.ip_id == self.syn_id;
         if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < COPY_NS {
-            return Kind::CapturedTwice;
+            return SegmentKind::CapturedTwice;
         }
         (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
         self.syns_again = self.syns_again.saturating_add(1);
-        Kind::RtoRetransmit
+        SegmentKind::RtoRetransmit
     }
 
     /// From its only SYN to an answer at `now`; `None` where there was none, or more than one, and where the times can't be compared.

@@ -4,7 +4,7 @@
 //! Memory: at most 1024 of a direction.
 
 use super::data::Data;
-use super::event::Kind;
+use super::event::SegmentKind;
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ pub struct Spurious {
     /// When that was known.
     pub known_ns: u64,
     /// Why it was sent.
-    pub kind: Kind,
+    pub kind: SegmentKind,
     /// Segments in it.
     pub segments: u32,
     /// How it is known.
@@ -43,19 +43,19 @@ pub struct Spurious {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct ResentRange {
     from: u64,
     to: u64,
     sent_ns: u64,
     tsval: Option<u32>,
-    kind: Kind,
+    kind: SegmentKind,
     segments: u32,
     is_spurious: bool,
     /// A D-SACK was for it.
     is_reported: bool,
 }
 
-impl Entry {
+impl ResentRange {
     fn tell(&mut self, known_ns: u64, known_by: KnownBy) -> Spurious {
         self.is_spurious = true;
         let Self { from, to, sent_ns, kind, segments, .. } = *self;
@@ -64,15 +64,15 @@ impl Entry {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Resent(VecDeque<Entry>);
+pub(super) struct Resent(VecDeque<ResentRange>);
 
 impl Resent {
-    pub(super) fn push(&mut self, data: &Data<'_>, to: u64, kind: Kind, segments: u32) {
+    pub(super) fn push(&mut self, data: &Data<'_>, to: u64, kind: SegmentKind, segments: u32) {
         if self.0.len() == KEPT_MAX {
             self.0.pop_front();
         }
         let (from, sent_ns, tsval) = (data.from, data.now(), data.tsval());
-        self.0.push_back(Entry {
+        self.0.push_back(ResentRange {
             from,
             to,
             sent_ns,
@@ -131,7 +131,7 @@ impl Resent {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<Entry>()
+        self.0.capacity() * size_of::<ResentRange>()
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
             full_rtt_us: None,
             is_first: false,
         };
-        resent.push(&data, to, Kind::FastRetransmit, 1);
+        resent.push(&data, to, SegmentKind::FastRetransmit, 1);
     }
 
     /// The same bytes at each of these times.

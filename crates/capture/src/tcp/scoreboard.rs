@@ -492,7 +492,7 @@ impl Scoreboard {
     }
 
     /// What was missing came after all, by its first transmission.
-    pub(super) fn see(&mut self, late: &Transmission, mss: u32) {
+    pub(super) fn observe(&mut self, late: &Transmission, mss: u32) {
         self.each_in(late.from, late.to, mss, |sent| {
             sent.sent_ns = late.now;
             sent.tsval = late.tsval;

@@ -9,7 +9,7 @@ mod acks;
 
 use super::cuts::Cuts;
 use super::data::Data;
-use super::event::Kind;
+use super::event::SegmentKind;
 use super::gaps::{Filled, Gap, Gaps};
 use super::opening::Opening;
 use super::patience::Patience;
@@ -36,7 +36,7 @@ pub(super) const BELOW: u64 = 1 << 62;
 /// What became of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
-    pub(super) kind: Kind,
+    pub(super) kind: SegmentKind,
     pub(super) fills_hole: bool,
 }
 
@@ -194,7 +194,7 @@ impl Sender {
         *next = data.from;
         self.counts.segments += data.payload_segments();
         self.take_rest(data, data.from, una, next);
-        Taken { kind: Kind::New, fills_hole: false }
+        Taken { kind: SegmentKind::New, fills_hole: false }
     }
 
     #[inline(always)]
@@ -297,22 +297,22 @@ impl Sender {
 
     /// A packet all of whose payload is below the first number that is known. The scoreboard does not have it: nothing of its state changes.
     #[cold]
-    pub(super) fn take_below(&mut self, data: &Data<'_>) -> Kind {
+    pub(super) fn take_below(&mut self, data: &Data<'_>) -> SegmentKind {
         let filled = self.fill_below(data);
         if filled.is_none() && self.is_same_as_recent(data) {
             self.counts.captured_twice += 1;
-            return Kind::CapturedTwice;
+            return SegmentKind::CapturedTwice;
         }
         self.recent.get_or_insert_default().push(data);
         let segments = data.segments();
         self.counts.segments += u64::from(segments);
         if filled.is_some_and(|Filled { gap, .. }| self.was_overtaken(data, &gap)) {
             self.counts.out_of_order += segments;
-            return Kind::OutOfOrder;
+            return SegmentKind::OutOfOrder;
         }
-        self.count_retransmit(data, Kind::FastRetransmit, segments, filled.is_some());
+        self.count_retransmit(data, SegmentKind::FastRetransmit, segments, filled.is_some());
         self.counts.retransmitted_bytes += data.to - data.from;
-        Kind::FastRetransmit
+        SegmentKind::FastRetransmit
     }
 
     /// Counts the bytes of it that have not passed; its numbers are [`BELOW`] more.
@@ -331,7 +331,7 @@ impl Sender {
         let fills_gap = self.gaps.as_ref().is_some_and(|gaps| gaps.overlaps(data.from, data.to));
         if data.to <= *next && !fills_gap && self.is_copy(data, una) {
             self.counts.captured_twice += 1;
-            return Taken { kind: Kind::CapturedTwice, fills_hole: false };
+            return Taken { kind: SegmentKind::CapturedTwice, fills_hole: false };
         }
         self.recent.get_or_insert_default().push(data);
         let old_to = data.to.min(*next);
@@ -344,7 +344,7 @@ impl Sender {
                 self.saw_payload(data);
             }
             self.take_rest(data, old_to, una, next);
-            return Taken { kind: Kind::New, fills_hole: false };
+            return Taken { kind: SegmentKind::New, fills_hole: false };
         }
         let filled = self.gaps.as_mut().and_then(|gaps| gaps.fill(data.from, old_to));
         if let Some(Filled { bytes, .. }) = filled {
@@ -357,17 +357,17 @@ impl Sender {
             // Behind an ACK that came before it, its bytes were counted as not captured.
             let late = old_to.min(una).saturating_sub(data.from.max(gap.from));
             self.counts.not_captured_bytes = self.counts.not_captured_bytes.saturating_sub(late);
-            self.board.see(&again, data.size.mss);
+            self.board.observe(&again, data.size.mss);
             self.take_rest(data, old_to, una, next);
-            return Taken { kind: Kind::OutOfOrder, fills_hole: true };
+            return Taken { kind: SegmentKind::OutOfOrder, fills_hole: true };
         }
         if self.board.sacked() > 0 {
             // The reordering timer ran out without an ACK (`tcp_rack_reo_timeout()`).
             self.board.detect_losses(data.now(), self.reordering_window_ns());
         }
         let kind = self.retransmit_kind(data, una, *next);
-        self.board.resend(&again, kind == Kind::TlpRetransmit, data.size.mss);
-        if kind != Kind::TlpRetransmit && self.first_resent_tsval.is_none() {
+        self.board.resend(&again, kind == SegmentKind::TlpRetransmit, data.size.mss);
+        if kind != SegmentKind::TlpRetransmit && self.first_resent_tsval.is_none() {
             self.first_resent_tsval = data.tsval();
         }
         self.count_retransmit(data, kind, whole, filled.is_some());
@@ -394,12 +394,12 @@ impl Sender {
         }
     }
 
-    fn count_retransmit(&mut self, data: &Data<'_>, kind: Kind, segments: u32, fills_hole: bool) {
+    fn count_retransmit(&mut self, data: &Data<'_>, kind: SegmentKind, segments: u32, fills_hole: bool) {
         let counts = &mut self.counts;
         match kind {
             _ if data.segment.payload == 0 => {}
-            Kind::TlpRetransmit => counts.tlp += segments,
-            Kind::RtoRetransmit => counts.rto += segments,
+            SegmentKind::TlpRetransmit => counts.tlp += segments,
+            SegmentKind::RtoRetransmit => counts.rto += segments,
             _ => counts.fast += segments,
         }
         if fills_hole {
@@ -496,10 +496,14 @@ impl Sender {
         data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
     }
 
-    fn retransmit_kind(&mut self, data: &Data<'_>, una: u64, next: u64) -> Kind {
+    fn retransmit_kind(&mut self, data: &Data<'_>, una: u64, next: u64) -> SegmentKind {
         if data.to <= una {
             // It and the ACK of the first one passed each other: the sender's state was that of before, and says nothing about now.
-            return if self.is_timer_due(data.now()) { Kind::RtoRetransmit } else { Kind::FastRetransmit };
+            return if self.is_timer_due(data.now()) {
+                SegmentKind::RtoRetransmit
+            } else {
+                SegmentKind::FastRetransmit
+            };
         }
         let is_head = data.from <= una;
         if self.state != Congestion::Open && una < self.high_seq {
@@ -510,14 +514,14 @@ impl Sender {
             if is_in_loss && !is_head {
                 self.may_be_early_ns = 0;
             }
-            return if is_in_loss { Kind::RtoRetransmit } else { Kind::FastRetransmit };
+            return if is_in_loss { SegmentKind::RtoRetransmit } else { SegmentKind::FastRetransmit };
         }
         let is_below_sack = self.board.sacked() > 0 && data.from < self.board.high_sacked();
         let was_overtaken = self.board.find(data.from).is_some_and(|sent| self.board.was_overtaken(sent));
         // A retransmission that was lost, after the recovery that sent it: only the timer sends it again.
         if is_head && is_below_sack && !was_overtaken && self.is_timer_due(data.now()) {
             self.time_out(data.now(), next);
-            return Kind::RtoRetransmit;
+            return SegmentKind::RtoRetransmit;
         }
         if is_below_sack || was_overtaken || (is_head && self.duplicate_acks_in_row >= 3) {
             return self.recover(next);
@@ -526,20 +530,20 @@ impl Sender {
         let may_probe = is_last && data.has_sack && self.tlp_high_seq == 0 && self.board.sacked() == 0;
         if may_probe && self.is_probe_due(data.now()) && data.opening.is_none_or(Opening::sends_loss_probes) {
             self.tlp_high_seq = next;
-            return Kind::TlpRetransmit;
+            return SegmentKind::TlpRetransmit;
         }
         if is_head {
             self.time_out(data.now(), next);
-            return Kind::RtoRetransmit;
+            return SegmentKind::RtoRetransmit;
         }
         self.recover(next)
     }
 
-    fn recover(&mut self, next: u64) -> Kind {
+    fn recover(&mut self, next: u64) -> SegmentKind {
         self.state = Congestion::Recovery;
         self.high_seq = next;
         self.counts.recoveries += 1;
-        Kind::FastRetransmit
+        SegmentKind::FastRetransmit
     }
 
     fn time_out(&mut self, now: u64, next: u64) {

@@ -61,7 +61,7 @@ impl UdpFlow {
             rtp: None,
             quic: None,
         };
-        flow.take(datagram);
+        flow.push(datagram);
         flow
     }
 
@@ -69,7 +69,7 @@ impl UdpFlow {
         (self.source, self.destination)
     }
 
-    pub(super) fn take(&mut self, datagram: &Datagram<'_>) {
+    pub(super) fn push(&mut self, datagram: &Datagram<'_>) {
         if self.datagrams > 0 {
             self.take_spacing(datagram.time_ns.saturating_sub(self.last_ns));
         }
@@ -79,14 +79,14 @@ impl UdpFlow {
         self.largest = self.largest.max(datagram.length);
         self.may_be_quic &= datagram.payload.first().is_none_or(|&first| quic::is_short(first));
         match &mut self.quic {
-            Some(quic) => quic.take(datagram),
+            Some(quic) => quic.push(datagram),
             None => self.quic = Quic::begin(datagram).map(Box::new),
         }
         if self.quic.is_some() {
             return;
         }
         match &mut self.rtp {
-            Some(rtp) => rtp.take(datagram),
+            Some(rtp) => rtp.push(datagram),
             None if self.datagrams <= RTP_BEGINS_WITHIN => self.rtp = Rtp::begin(datagram).map(Box::new),
             None => {}
         }

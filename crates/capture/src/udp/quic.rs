@@ -144,7 +144,7 @@ impl Quic {
         }
     }
 
-    pub(super) fn take(&mut self, datagram: &Datagram<'_>) {
+    pub(super) fn push(&mut self, datagram: &Datagram<'_>) {
         let Some(&first) = datagram.payload.first() else { return };
         if first & LONG_HEADER != 0 || self.version.is_some_and(QuicVersion::is_google) {
             if let Some(header) = LongHeader::read(datagram.payload) {

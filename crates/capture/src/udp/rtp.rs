@@ -81,10 +81,10 @@ impl Rtp {
         Some(Self { sources: vec![RtpStream::begin(&header, datagram.time_ns)] })
     }
 
-    pub(super) fn take(&mut self, datagram: &Datagram<'_>) {
+    pub(super) fn push(&mut self, datagram: &Datagram<'_>) {
         let Some(header) = Header::read(datagram) else { return };
         match self.sources.iter().position(|stream| stream.source == header.source) {
-            Some(at) => self.sources[at].take(&header, datagram.time_ns),
+            Some(at) => self.sources[at].push(&header, datagram.time_ns),
             None if self.sources.len() < SOURCES_MAX => {
                 self.sources.push(RtpStream::begin(&header, datagram.time_ns));
             }
@@ -121,7 +121,7 @@ impl RtpStream {
     }
 
     /// `update_seq()` of RFC 3550 A.1.
-    fn take(&mut self, header: &Header, time_ns: u64) {
+    fn push(&mut self, header: &Header, time_ns: u64) {
         self.packets += 1;
         let ahead = header.sequence.wrapping_sub(self.highest);
         match ahead {

@@ -97,7 +97,7 @@ pub struct Headers {
 impl Headers {
     /// Of a TCP segment, or of several in one packet, with `payload` bytes. `id` is IPv4's identification.
     pub fn tcp([from, to]: [&End; 2], id: u16, tcp: &Tcp, payload: u32) -> Self {
-        let options = Options::of(tcp);
+        let options = TcpOptionBytes::of(tcp);
         let header = TCP + options.used;
         let mut this = Self::ip([from, to], id, DF, PROTOCOL_TCP, header as u32 + payload);
         let at = this.used;
@@ -247,12 +247,12 @@ pub fn set_ecn(frame: &mut [u8], field: u8) {
 }
 
 /// TCP's options, in the order and with the padding of `tcp_options_write()`.
-struct Options {
+struct TcpOptionBytes {
     bytes: [u8; 40],
     used: usize,
 }
 
-impl Options {
+impl TcpOptionBytes {
     fn of(tcp: &Tcp) -> Self {
         const NOP: u8 = 1;
         let mut this = Self { bytes: [0; 40], used: 0 };

@@ -60,14 +60,14 @@ impl About<'_> {
 
 /// Which way a packet goes, as its host sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum PacketDirection {
     /// It arrives.
     Inbound,
     /// It leaves.
     Outbound,
 }
 
-impl Way {
+impl PacketDirection {
     /// The direction in `epb_flags`.
     const fn flags(self) -> u32 {
         match self {
@@ -87,7 +87,7 @@ pub struct Packet<'a> {
     /// How long it is, Ethernet header included, without FCS.
     pub length: u32,
     /// Which way it goes.
-    pub way: Way,
+    pub way: PacketDirection,
 }
 
 /// Writes a file, block by block. What it writes to should be buffered: each block is one write.

@@ -5,8 +5,8 @@ use pipefill_capture::join::{Joined, Pairing, Survey, join};
 use pipefill_capture::read::{BackwardTimes, Reader};
 use pipefill_capture::tcp::{Connection, Side};
 use pipefill_capture::whole::{Connections, Source, connections};
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Seen, Setup};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
+use pipefill_testkit::captures::exchange::{CapturedPacket, Setup};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -17,7 +17,7 @@ const RTT_NS: u64 = 20 * MS;
 const DELAY_NS: u64 = RTT_NS / 2;
 
 /// A transfer with losses, captured at its sender.
-fn sent(seed: u64, lost: u32) -> Vec<Seen> {
+fn sent(seed: u64, lost: u32) -> Vec<CapturedPacket> {
     let setup = Setup {
         segments: 4_000,
         window: 40,
@@ -33,8 +33,8 @@ fn sent(seed: u64, lost: u32) -> Vec<Seen> {
     exchange(setup).0
 }
 
-fn entries(seen: &[Seen], time_ns: impl Fn(usize, &Seen) -> u64) -> Vec<Entry> {
-    let entry = |(at, packet): (usize, &Seen)| Entry {
+fn entries(seen: &[CapturedPacket], time_ns: impl Fn(usize, &CapturedPacket) -> u64) -> Vec<ContainerPacket> {
+    let entry = |(at, packet): (usize, &CapturedPacket)| ContainerPacket {
         time_ns: time_ns(at, packet),
         original: packet.original,
         bytes: packet.frame.clone(),
@@ -43,12 +43,12 @@ fn entries(seen: &[Seen], time_ns: impl Fn(usize, &Seen) -> u64) -> Vec<Entry> {
 }
 
 /// The packets from number `from` on have a clock that was set by `by_ms`.
-fn set(seen: &[Seen], from: usize, by_ms: i64) -> Vec<Entry> {
+fn set(seen: &[CapturedPacket], from: usize, by_ms: i64) -> Vec<ContainerPacket> {
     let by_ns = |at: usize| if at < from { 0 } else { by_ms * 1_000_000 };
     entries(seen, |at, packet| packet.time_ns.saturating_add_signed(by_ns(at)))
 }
 
-fn read(entries: &[Entry], survey: Option<&mut Survey>) -> Connections {
+fn read(entries: &[ContainerPacket], survey: Option<&mut Survey>) -> Connections {
     let source: Source = Box::new(Cursor::new(pcap(LITTLE, true, entries)));
     let mut reader = Reader::open(source).expect("a capture");
     connections(&mut reader, survey)
@@ -88,8 +88,8 @@ fn a_transfer_before_or_after_is_known_as_without_it() {
     let seen = sent(3, 0);
     for from in [0, seen.len()] {
         let mut all = set(&seen, 0, 5_000);
-        let other = Entry { time_ns: all[0].time_ns - 1, original: 60, bytes: vec![2; 60] };
-        let late = Entry { time_ns: other.time_ns + 3_600_000 * MS, ..other.clone() };
+        let other = ContainerPacket { time_ns: all[0].time_ns - 1, original: 60, bytes: vec![2; 60] };
+        let late = ContainerPacket { time_ns: other.time_ns + 3_600_000 * MS, ..other.clone() };
         // A packet of something else has the time before the clock is set.
         if from == 0 {
             all.insert(0, late);
@@ -150,9 +150,9 @@ proptest! {
 }
 
 /// Both captures of the transfer; packets of the receiver's from number `from` on have a clock that was set by `by_ms`.
-fn both(seen: &[Seen], from: usize, by_ms: i64) -> [Vec<Entry>; 2] {
-    let is_forward = |packet: &Seen| packet.frame[34..36] == 40_000_u16.to_be_bytes();
-    let at_receiver = |_: usize, packet: &Seen| {
+fn both(seen: &[CapturedPacket], from: usize, by_ms: i64) -> [Vec<ContainerPacket>; 2] {
+    let is_forward = |packet: &CapturedPacket| packet.frame[34..36] == 40_000_u16.to_be_bytes();
+    let at_receiver = |_: usize, packet: &CapturedPacket| {
         if is_forward(packet) { packet.time_ns + DELAY_NS } else { packet.time_ns - DELAY_NS }
     };
     let near = entries(seen, |_, packet| packet.time_ns);
@@ -163,7 +163,7 @@ fn both(seen: &[Seen], from: usize, by_ms: i64) -> [Vec<Entry>; 2] {
     [near, far]
 }
 
-fn joined(captures: &[Vec<Entry>; 2]) -> Joined {
+fn joined(captures: &[Vec<ContainerPacket>; 2]) -> Joined {
     let mut surveys = [Survey::default(), Survey::default()];
     for (entries, survey) in captures.iter().zip(&mut surveys) {
         read(entries, Some(survey));

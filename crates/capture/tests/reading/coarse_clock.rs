@@ -6,8 +6,8 @@ use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Side;
 use pipefill_capture::whole::{Connections, Source, connections};
 use pipefill_core::record::CapturePoint;
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Seen, Setup};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
+use pipefill_testkit::captures::exchange::{CapturedPacket, Setup};
 use std::io::Cursor;
 
 const MS: u64 = 1_000_000;
@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 const PHASE_NS: u64 = 4_500_000;
 
 /// Some seconds of a transfer, captured at its sender.
-fn sent(rtt_ns: u64, lost_behind: u32) -> Vec<Seen> {
+fn sent(rtt_ns: u64, lost_behind: u32) -> Vec<CapturedPacket> {
     let setup = Setup {
         segments: 6_000,
         window: 40,
@@ -32,11 +32,11 @@ fn sent(rtt_ns: u64, lost_behind: u32) -> Vec<Seen> {
 }
 
 /// As a clock with ticks of `tick_ns` has it.
-fn read(seen: &[Seen], tick_ns: u64) -> Connections {
+fn read(seen: &[CapturedPacket], tick_ns: u64) -> Connections {
     let time_ns = |time_ns: u64| (time_ns - PHASE_NS) / tick_ns * tick_ns + PHASE_NS;
-    let entries: Vec<Entry> = seen
+    let entries: Vec<ContainerPacket> = seen
         .iter()
-        .map(|packet| Entry {
+        .map(|packet| ContainerPacket {
             time_ns: time_ns(packet.time_ns),
             original: packet.original,
             bytes: packet.frame.clone(),

@@ -2,7 +2,8 @@
 
 use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::tcp::{
-    Connection, Ended, Event, Handshake, Kind, KnownBy, Observer, Reconstruction, Side, Spurious, Vantage,
+    Connection, Ended, Event, Handshake, KnownBy, Observer, Reconstruction, SegmentKind, Side, Spurious,
+    Vantage,
 };
 use pipefill_testkit::captures::frame::{ACK, FIN, RST, SYN, Tcp, sack, stamps, syn_options};
 
@@ -10,19 +11,19 @@ use pipefill_testkit::captures::frame::{ACK, FIN, RST, SYN, Tcp, sack, stamps, s
 #[derive(Default)]
 pub(crate) struct Script {
     all: Reconstruction,
-    told: Told,
+    told: ObservedEvents,
     id: u16,
 }
 
 #[derive(Default)]
-struct Told {
+struct ObservedEvents {
     events: Vec<Event>,
     spurious: Vec<(Side, Spurious)>,
     ended: Vec<(u64, Ended)>,
     last: Option<Connection>,
 }
 
-impl Observer for Told {
+impl Observer for ObservedEvents {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         self.events.push(*event);
         self.last = Some(connection.clone());
@@ -71,7 +72,7 @@ impl Script {
     /// Of such a time.
     pub(crate) fn packet(&mut self, time_ns: u64, headers: &[u8], payload: usize) -> Event {
         let original = (headers.len() + payload) as u32;
-        self.all.take(&Packet::new(time_ns, LinkType(101), original, headers), &mut self.told);
+        self.all.push(&Packet::new(time_ns, LinkType(101), original, headers), &mut self.told);
         *self.told.events.last().expect("a segment was told")
     }
 
@@ -94,7 +95,7 @@ impl Script {
         self.told.last.as_ref().expect("a segment was told")
     }
 
-    fn kinds(&self, side: Side) -> Vec<Kind> {
+    fn kinds(&self, side: Side) -> Vec<SegmentKind> {
         self.told.events.iter().filter(|event| event.side == side).map(|event| event.kind).collect()
     }
 }
@@ -111,8 +112,8 @@ fn data(us: u64, n: usize) -> Tcp {
 fn a_handshake_tells_scales_mss_times_and_the_place() {
     let script = Script::open();
     let connection = script.state();
-    assert_eq!(script.kinds(Side::A), [Kind::Syn, Kind::PureAck]);
-    assert_eq!(script.kinds(Side::B), [Kind::Syn]);
+    assert_eq!(script.kinds(Side::A), [SegmentKind::Syn, SegmentKind::PureAck]);
+    assert_eq!(script.kinds(Side::B), [SegmentKind::Syn]);
     let times = Handshake { syn_to_syn_ack_us: Some(10_000), syn_ack_to_ack_us: Some(10) };
     assert_eq!((connection.handshake(), connection.vantage()), (times, Vantage::NearA));
     assert_eq!(
@@ -157,19 +158,19 @@ fn a_hole_that_sacks_show_is_filled_fast() {
     }
     script.ack(30_000, 1, &[], 1020);
     let first = script.ack(30_001, 1, &[(2, 3)], 1020);
-    assert_eq!((first.kind, first.sacks.blocks()), (Kind::DuplicateAck, &[(2897, 4345)][..]));
+    assert_eq!((first.kind, first.sacks.blocks()), (SegmentKind::DuplicateAck, &[(2897, 4345)][..]));
     script.ack(30_002, 1, &[(2, 4)], 1020);
     script.ack(30_003, 1, &[(2, 5)], 1020);
     let half = script.state().half(Side::A);
     let board =
         [half.unacked_segments(), half.sacked_segments(), half.lost_segments(), half.retrans_segments()];
     assert_eq!((board, half.in_flight_segments()), ([4, 3, 1, 0], 0));
-    assert_eq!(script.data(30_010, 1).kind, Kind::FastRetransmit);
+    assert_eq!(script.data(30_010, 1).kind, SegmentKind::FastRetransmit);
     let half = script.state().half(Side::A);
     assert_eq!((half.retrans_segments(), half.in_flight_segments()), (1, 1));
     let last = script.ack(40_010, 5, &[], 1030);
     // Its timestamp tells which transmission it answers.
-    assert_eq!((last.kind, last.rtt_us), (Kind::PureAck, Some(10_000)));
+    assert_eq!((last.kind, last.rtt_us), (SegmentKind::PureAck, Some(10_000)));
     let counts = script.state().half(Side::A).counts();
     assert_eq!((counts.fast, counts.recoveries, counts.spurious, counts.duplicate_acks), (1, 1, 0, 3));
     assert_eq!(counts.lost_behind, 1);
@@ -183,12 +184,12 @@ fn a_probe_then_timeouts() {
     }
     let kinds =
         [script.data(45_000, 2), script.data(270_000, 0), script.data(700_000, 0)].map(|event| event.kind);
-    assert_eq!(kinds, [Kind::TlpRetransmit, Kind::RtoRetransmit, Kind::RtoRetransmit]);
+    assert_eq!(kinds, [SegmentKind::TlpRetransmit, SegmentKind::RtoRetransmit, SegmentKind::RtoRetransmit]);
     script.ack(710_000, 1, &[], 1700);
     // Until everything that was outstanding at the timeout is acknowledged, it is the timeout's.
-    assert_eq!(script.data(710_010, 1).kind, Kind::RtoRetransmit);
+    assert_eq!(script.data(710_010, 1).kind, SegmentKind::RtoRetransmit);
     script.ack(720_000, 3, &[], 1710);
-    assert_eq!(script.data(720_010, 3).kind, Kind::New);
+    assert_eq!(script.data(720_010, 3).kind, SegmentKind::New);
     let counts = script.state().half(Side::A).counts();
     assert_eq!((counts.tlp, counts.rto, counts.timeouts, counts.fast), (1, 3, 2, 0));
     assert_eq!(script.state().half(Side::A).retransmits(), 4);
@@ -211,7 +212,7 @@ fn a_retransmission_for_nothing_is_known_by_timestamps_or_by_a_dsack() {
     let event = script.ack(310_001, 1, &[(0, 1)], 1300);
     assert!(event.is_dsack);
     let [(Side::A, found)] = script.told.spurious[..] else { panic!("{:?}", script.told.spurious) };
-    assert_eq!((found.known_by, found.kind), (KnownBy::Dsack, Kind::TlpRetransmit));
+    assert_eq!((found.known_by, found.kind), (KnownBy::Dsack, SegmentKind::TlpRetransmit));
     let counts = script.state().half(Side::A).counts();
     assert_eq!((counts.spurious, counts.dsacks), (1, 1));
 }
@@ -233,12 +234,12 @@ fn overtaken_is_not_sent_again() {
     script.data(20_000, 0);
     script.data(22_000, 2);
     let event = script.at(24_000, &late);
-    assert_eq!((event.kind, event.fills_hole), (Kind::OutOfOrder, true));
+    assert_eq!((event.kind, event.fills_hole), (SegmentKind::OutOfOrder, true));
     // By identifications: the same timestamp, sent before.
     let mut script = Script::open();
     script.data(20_000, 0);
     script.again(20_000, &Tcp { id: 3000, ..data(20_000, 2) });
-    assert_eq!(script.again(20_010, &Tcp { id: 2999, ..data(20_000, 1) }).kind, Kind::OutOfOrder);
+    assert_eq!(script.again(20_010, &Tcp { id: 2999, ..data(20_000, 1) }).kind, SegmentKind::OutOfOrder);
     // A newer timestamp is another transmission.
     let mut script = Script::open();
     script.data(20_000, 0);
@@ -254,7 +255,7 @@ fn a_packet_of_two_interfaces_counts_once() {
     let mut script = Script::open();
     let first = Tcp { id: 77, ..data(20_000, 0) };
     script.again(20_000, &first);
-    assert_eq!(script.again(20_030, &first).kind, Kind::CapturedTwice);
+    assert_eq!(script.again(20_030, &first).kind, SegmentKind::CapturedTwice);
     // The same bytes with another identification were sent again.
     assert!(script.again(20_040, &Tcp { id: 78, ..first }).kind.is_retransmit());
     let counts = script.state().half(Side::A).counts();
@@ -274,7 +275,7 @@ fn super_packets_count_as_their_segments() {
     let half = script.state().half(Side::A);
     assert_eq!((half.sacked_segments(), half.unacked_segments()), (2, 7));
     let event = script.at(30_010, &Tcp { payload: 2 * MSS, ..data(30_010, 3) });
-    assert_eq!((event.kind, event.segments), (Kind::FastRetransmit, 2));
+    assert_eq!((event.kind, event.segments), (SegmentKind::FastRetransmit, 2));
     script.ack(40_000, 10, &[], 1030);
     let half = script.state().half(Side::A);
     assert_eq!((half.unacked_segments(), half.in_flight_segments(), half.retransmits()), (0, 0, 2));
@@ -287,14 +288,14 @@ fn probes_and_zero_windows() {
     let closed = Tcp { window: 0, options: stamps(2020, 1020), ..Tcp::new(501, seq(1), ACK, 0) }.back();
     assert_eq!(script.at(30_000, &closed).window_bytes, Some(0));
     let probe = Tcp { options: stamps(1200, 2020), ..Tcp::new(seq(1) - 1, 501, ACK, 0) };
-    assert_eq!(script.at(230_000, &probe).kind, Kind::ZeroWindowProbe);
+    assert_eq!(script.at(230_000, &probe).kind, SegmentKind::ZeroWindowProbe);
     script.at(240_000, &closed);
     let open = Tcp { window: 500, ..closed };
-    assert_eq!(script.at(530_000, &open).kind, Kind::WindowUpdate);
+    assert_eq!(script.at(530_000, &open).kind, SegmentKind::WindowUpdate);
     let half = script.state().half(Side::B);
     assert_eq!((half.zero_windows(), half.zero_window_ns()), (1, 500_000_000));
     // With a window it asks whether the other end is there.
-    assert_eq!(script.at(9_000_000, &probe).kind, Kind::KeepAlive);
+    assert_eq!(script.at(9_000_000, &probe).kind, SegmentKind::KeepAlive);
     assert_eq!(script.state().half(Side::A).retransmits(), 0);
 }
 
@@ -305,17 +306,17 @@ fn ports_are_used_again() {
     script.at(30_000, &Tcp::new(501, 102, ACK | FIN, 0).back());
     assert!(script.state().is_closed());
     script.at(30_010, &Tcp::new(102, 502, ACK, 0));
-    assert_eq!(script.at(40_000, &Tcp::new(9000, 0, SYN, 0)).kind, Kind::Syn);
+    assert_eq!(script.at(40_000, &Tcp::new(9000, 0, SYN, 0)).kind, SegmentKind::Syn);
     assert_eq!(script.told.ended, [(0, Ended::Replaced)]);
     assert_eq!(script.state().id(), 1);
     // The same SYN again is a retransmission, after a while.
-    assert_eq!(script.at(1_040_000, &Tcp::new(9000, 0, SYN, 0)).kind, Kind::RtoRetransmit);
+    assert_eq!(script.at(1_040_000, &Tcp::new(9000, 0, SYN, 0)).kind, SegmentKind::RtoRetransmit);
     assert_eq!((script.state().id(), script.state().half(Side::A).retransmits()), (1, 1));
     // What a capture has twice is no timer's.
     script.again(1_040_020, &Tcp::new(9000, 0, SYN, 0));
     assert_eq!(script.state().opening(Side::A).map(|syn| syn.sent), Some(2));
     assert_eq!(script.state().first_ns(), 1_040_000_000, "the setup begins with the first");
-    assert_eq!(script.at(1_050_000, &Tcp::new(501, 9001, RST | ACK, 0).back()).kind, Kind::Reset);
+    assert_eq!(script.at(1_050_000, &Tcp::new(501, 9001, RST | ACK, 0).back()).kind, SegmentKind::Reset);
     assert!(script.state().is_reset());
 }
 
@@ -338,7 +339,7 @@ fn an_ack_that_comes_before_its_data_in_the_capture_is_no_loss() {
     let mut script = Script::open();
     let late = data(20_000, 0);
     script.ack(20_001, 1, &[], 1020);
-    assert_eq!(script.at(20_002, &late).kind, Kind::OutOfOrder);
+    assert_eq!(script.at(20_002, &late).kind, SegmentKind::OutOfOrder);
     script.data(25_000, 1);
     let half = script.state().half(Side::A);
     assert_eq!((half.counts().not_captured_bytes, half.retransmits()), (0, 0));
@@ -364,7 +365,7 @@ fn payload_below_the_first_number_is_counted_once() {
     let mut script = Script::default();
     let late = data(20_000, 2);
     script.data(20_000, 4);
-    assert_eq!(script.at(20_100, &late).kind, Kind::OutOfOrder);
+    assert_eq!(script.at(20_100, &late).kind, SegmentKind::OutOfOrder);
     // It was sent again: with the same bytes, with others, and with the first that was seen.
     assert!(script.data(400_000, 2).kind.is_retransmit());
     assert!(script.data(400_100, 3).kind.is_retransmit());
@@ -403,7 +404,7 @@ fn without_a_syn_an_ack_and_a_fin_may_come_before_their_payload() {
     // The first packet may be a keep-alive.
     let mut script = Script::default();
     script.at(20_000, &Tcp::new(501, 102, ACK, 0).back());
-    assert_eq!(script.at(20_010, &Tcp::new(101, 501, ACK, 1)).kind, Kind::KeepAlive);
+    assert_eq!(script.at(20_010, &Tcp::new(101, 501, ACK, 1)).kind, SegmentKind::KeepAlive);
 }
 
 #[test]
@@ -504,12 +505,12 @@ fn the_byte_of_a_window_probe_is_counted_with_the_segment_that_follows() {
     script.at(30_000, &closed);
     let probe = |us| Tcp { payload: 1, ..data(us, 1) };
     for us in [230_000, 630_000, 1_430_000] {
-        assert_eq!(script.at(us, &probe(us)).kind, Kind::ZeroWindowProbe);
+        assert_eq!(script.at(us, &probe(us)).kind, SegmentKind::ZeroWindowProbe);
         script.at(us + 10_000, &closed);
     }
     assert_eq!(script.state().half(Side::A).data_ns().map(|(_, last)| last), Some(1_020_000_000));
     script.at(2_000_000, &Tcp { window: 500, ..closed });
-    assert_eq!(script.data(2_000_010, 1).kind, Kind::New);
+    assert_eq!(script.data(2_000_010, 1).kind, SegmentKind::New);
     let half = script.state().half(Side::A);
     assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 0));
 }
@@ -521,11 +522,11 @@ fn the_byte_of_a_window_probe_that_is_sent_alone_again_is_data_once() {
     script.at(20_000, &closed);
     let byte = |us| Tcp { payload: 1, ..data(us, 0) };
     for us in [230_000, 630_000] {
-        assert_eq!(script.at(us, &byte(us)).kind, Kind::ZeroWindowProbe);
+        assert_eq!(script.at(us, &byte(us)).kind, SegmentKind::ZeroWindowProbe);
         script.at(us + 10_000, &closed);
     }
     script.at(2_000_000, &Tcp { window: 500, ..closed });
-    assert_eq!(script.at(2_000_010, &byte(2_000_010)).kind, Kind::New);
+    assert_eq!(script.at(2_000_010, &byte(2_000_010)).kind, SegmentKind::New);
     let half = script.state().half(Side::A);
     assert_eq!((half.counts().new_bytes, half.counts().segments, half.retransmits()), (1, 1, 0));
     assert_eq!(half.data_ns(), Some((3_000_010_000, 3_000_010_000)));
@@ -544,7 +545,7 @@ fn a_copy_behind_others_is_known_by_its_identification() {
         script.again(us, &segment(n));
         script.at(us + 10, &Tcp::new(501, 101 + (n + 1) * 500, ACK, 0).back());
         if n >= 10 {
-            assert_eq!(script.again(us + 600, &segment(n - 6)).kind, Kind::CapturedTwice, "{n}");
+            assert_eq!(script.again(us + 600, &segment(n - 6)).kind, SegmentKind::CapturedTwice, "{n}");
         }
         us += 1_000;
     }
@@ -578,12 +579,12 @@ fn without_identifications_what_has_the_same_timestamp_within_a_round_trip_or_mo
     script.v6(40_000, &segment);
     script.v6(40_010, &ack(21));
     script.v6(41_000, &data(41_000, 21));
-    assert_eq!(script.v6(52_000, &segment).kind, Kind::CapturedTwice);
-    assert_eq!(script.v6(53_000, &data(41_000, 21)).kind, Kind::CapturedTwice);
+    assert_eq!(script.v6(52_000, &segment).kind, SegmentKind::CapturedTwice);
+    assert_eq!(script.v6(53_000, &data(41_000, 21)).kind, SegmentKind::CapturedTwice);
     // Sent again it has another timestamp; of that one there are copies too.
     assert!(script.v6(63_000, &data(63_000, 21)).kind.is_retransmit());
     script.v6(63_010, &ack(22));
-    assert_eq!(script.v6(64_000, &data(63_000, 21)).kind, Kind::CapturedTwice);
+    assert_eq!(script.v6(64_000, &data(63_000, 21)).kind, SegmentKind::CapturedTwice);
     let half = script.state().half(Side::A);
     assert_eq!((half.retransmits(), half.counts().captured_twice), (1, 3));
 }
@@ -592,7 +593,7 @@ fn without_identifications_what_has_the_same_timestamp_within_a_round_trip_or_mo
 fn what_fills_a_hole_with_the_timestamp_of_what_showed_it_was_overtaken_however_late_it_comes() {
     let mut script = delayed();
     script.v6(41_000, &data(41_000, 21));
-    assert_eq!(script.v6(53_000, &data(41_000, 20)).kind, Kind::OutOfOrder);
+    assert_eq!(script.v6(53_000, &data(41_000, 20)).kind, SegmentKind::OutOfOrder);
     script.v6(54_000, &data(54_000, 23));
     assert!(script.v6(66_000, &data(66_000, 22)).kind.is_retransmit());
 }
@@ -612,10 +613,10 @@ fn a_fin_with_another_acknowledgment_was_sent_again() {
     let mut script = delayed();
     let fin = |ack| Tcp { options: stamps(1040, 2040), ..Tcp::new(seq(20), ack, ACK | FIN, 0) };
     script.v6(40_000, &fin(501));
-    assert_eq!(script.v6(40_010, &fin(501)).kind, Kind::CapturedTwice);
+    assert_eq!(script.v6(40_010, &fin(501)).kind, SegmentKind::CapturedTwice);
     script.v6(40_020, &Tcp { options: stamps(2040, 1040), ..Tcp::new(501, seq(20), ACK | FIN, 0) }.back());
     assert!(script.v6(40_030, &fin(502)).kind.is_retransmit());
-    assert_eq!(script.v6(40_040, &fin(502)).kind, Kind::CapturedTwice);
+    assert_eq!(script.v6(40_040, &fin(502)).kind, SegmentKind::CapturedTwice);
 }
 
 /// Linux's SYN-ACKs have no identification: the one behind a SYN that was sent again comes some milliseconds after that.
@@ -625,7 +626,7 @@ fn a_syn_ack_without_an_identification_was_sent_again_after_20_ms() {
     script.again(0, &Tcp::new(100, 0, SYN, 0));
     let answer = Tcp::new(500, 101, SYN | ACK, 0).back();
     let kinds = [10_000, 12_000, 41_000].map(|us| script.again(us, &answer).kind);
-    assert_eq!(kinds, [Kind::Syn, Kind::CapturedTwice, Kind::RtoRetransmit]);
+    assert_eq!(kinds, [SegmentKind::Syn, SegmentKind::CapturedTwice, SegmentKind::RtoRetransmit]);
 }
 
 /// A middlebox sends on a packet that it has put together anew.
@@ -668,5 +669,5 @@ fn behind_a_fin_that_is_not_answered_a_keep_alive_is_one() {
     script.ack(30_000, 1, &[], 1020);
     script.at(30_010, &Tcp { options: stamps(1030, 2030), ..Tcp::new(seq(1), 501, ACK | FIN, 0) });
     let last = Tcp { options: stamps(2030, 2030), ..Tcp::new(seq(1) - 1, 501, ACK, 1) };
-    assert_eq!(script.at(1_030_000, &last).kind, Kind::KeepAlive);
+    assert_eq!(script.at(1_030_000, &last).kind, SegmentKind::KeepAlive);
 }

@@ -6,7 +6,7 @@ use pipefill_capture::read::{
     BEGINNING, Compression, Container, LinkType, Problem, ReadError, Reader, is_sparse,
 };
 use pipefill_testkit::captures::container::{
-    Entry, Order, block, enhanced, interface, option, pcap, pcap_record, pcapng, section,
+    ContainerPacket, Order, block, enhanced, interface, option, pcap, pcap_record, pcapng, section,
 };
 use pipefill_testkit::captures::in_memory::InMemory;
 use proptest::prelude::*;
@@ -40,14 +40,14 @@ fn all_of<R: Read>(opened: Result<Reader<'_, R>, ReadError>) -> (Vec<Plain>, Opt
     }
 }
 
-fn plain(entries: &[Entry]) -> Vec<Plain> {
+fn plain(entries: &[ContainerPacket]) -> Vec<Plain> {
     entries.iter().map(|entry| (entry.time_ns, entry.original, entry.bytes.clone())).collect()
 }
 
 /// Times are whole microseconds, so that every resolution holds them.
-fn entries() -> impl Strategy<Value = Vec<Entry>> {
+fn entries() -> impl Strategy<Value = Vec<ContainerPacket>> {
     let entry = (0..4_000_000_000_000_000u64, prop::collection::vec(any::<u8>(), 0..90), 0..3000u32);
-    let entry = entry.prop_map(|(us, bytes, more)| Entry {
+    let entry = entry.prop_map(|(us, bytes, more)| ContainerPacket {
         time_ns: us * 1000,
         original: bytes.len() as u32 + more,
         bytes,
@@ -151,8 +151,8 @@ proptest! {
     }
 }
 
-fn entry(time_ns: u64) -> Entry {
-    Entry { time_ns, original: 60, bytes: vec![7; 10] }
+fn entry(time_ns: u64) -> ContainerPacket {
+    ContainerPacket { time_ns, original: 60, bytes: vec![7; 10] }
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn an_unpacked_offset_says_so() {
 /// libpcap, `lengths_swapped`.
 #[test]
 fn before_version_2_4_the_lengths_of_a_packet_stand_in_the_other_order() {
-    let entries = [entry(1_000), Entry { original: 900, ..entry(2_000) }, entry(3_000)];
+    let entries = [entry(1_000), ContainerPacket { original: 900, ..entry(2_000) }, entry(3_000)];
     for order in [LITTLE, BIG] {
         let with_minor = |minor, swaps: bool| {
             let mut bytes = pcap(order, false, &[]);
@@ -315,9 +315,12 @@ fn compression_is_found_by_its_first_bytes() {
 }
 
 /// Whole packets, so many that they do not lie in memory at once.
-fn many() -> Vec<Entry> {
-    let entry =
-        |n: u64| Entry { time_ns: n * 1000, original: 1500, bytes: vec![n as u8; 1400 + n as usize % 100] };
+fn many() -> Vec<ContainerPacket> {
+    let entry = |n: u64| ContainerPacket {
+        time_ns: n * 1000,
+        original: 1500,
+        bytes: vec![n as u8; 1400 + n as usize % 100],
+    };
     (1..8_000).map(entry).collect()
 }
 

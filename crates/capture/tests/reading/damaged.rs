@@ -3,7 +3,8 @@
 use flate2::write::GzEncoder;
 use pipefill_capture::read::{Compression, ReadError, Reader};
 use pipefill_testkit::captures::container::{
-    Entry, Order, block, enhanced, interface, option, pcap, pcap_header, pcap_record, pcapng, section,
+    ContainerPacket, Order, block, enhanced, interface, option, pcap, pcap_header, pcap_record, pcapng,
+    section,
 };
 use pipefill_testkit::captures::in_memory::InMemory;
 use std::io::{self, Read, Write};
@@ -14,8 +15,8 @@ const BIG: Order = Order { is_big: true };
 /// A name, the bytes, packets that can be read, how the error begins.
 type Case = (&'static str, Vec<u8>, usize, &'static str);
 
-fn entries() -> Vec<Entry> {
-    (1..=3).map(|n| Entry { time_ns: n * 1000, original: 60, bytes: vec![n as u8; 40] }).collect()
+fn entries() -> Vec<ContainerPacket> {
+    (1..=3).map(|n| ContainerPacket { time_ns: n * 1000, original: 60, bytes: vec![n as u8; 40] }).collect()
 }
 
 fn cut(bytes: &[u8], length: usize) -> Vec<u8> {

@@ -16,7 +16,7 @@ fn flows(limit: usize, packets: &[(u64, Vec<u8>)]) -> (Vec<UdpFlow>, u64) {
     let (mut all, mut flows) = (Reconstruction::default(), UdpFlows::new(limit));
     for (time_ns, bytes) in packets {
         let length = u32::from(u16::from_be_bytes([bytes[2], bytes[3]]));
-        all.take(&Packet::new(*time_ns, LinkType(101), length, bytes), &mut flows);
+        all.push(&Packet::new(*time_ns, LinkType(101), length, bytes), &mut flows);
     }
     assert_eq!(all.finish(&mut flows).udp, packets.len() as u64);
     flows.finish()

@@ -2,20 +2,20 @@
 
 use pipefill_capture::headers;
 use pipefill_capture::read::{LinkType, Packet};
-use pipefill_capture::tcp::{Connection, Ended, Event, Kind, Observer, Reconstruction, Side, Vantage};
-use pipefill_testkit::captures::exchange::{Exchange, MSS, Seen, Setup, Why};
+use pipefill_capture::tcp::{Connection, Ended, Event, Observer, Reconstruction, SegmentKind, Side, Vantage};
+use pipefill_testkit::captures::exchange::{CapturedPacket, Exchange, MSS, Setup, Why};
 use proptest::prelude::*;
 
 /// What was told, for the comparison.
 #[derive(Default)]
-struct Told {
-    kinds: Vec<Kind>,
+struct ObservedConnections {
+    kinds: Vec<SegmentKind>,
     ended: Vec<Connection>,
     rtts: Vec<u32>,
     worst_in_flight: u32,
 }
 
-impl Observer for Told {
+impl Observer for ObservedConnections {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         let half = connection.half(event.side);
         assert!(half.acked_to() <= half.sent_to());
@@ -49,17 +49,17 @@ fn setup() -> Setup {
 }
 
 /// The packets in the order of the capture, the segments' reasons, and how many were sent for which.
-pub(crate) fn exchange(setup: Setup) -> (Vec<Seen>, [u64; 4]) {
+pub(crate) fn exchange(setup: Setup) -> (Vec<CapturedPacket>, [u64; 4]) {
     let mut seen = Vec::new();
     let sent = Exchange::new(setup, &mut |packet| seen.push(packet)).run();
     seen.sort_by_key(|packet| packet.time_ns);
     (seen, sent)
 }
 
-fn reconstruct(seen: &[Seen]) -> Told {
-    let (mut all, mut told) = (Reconstruction::default(), Told::default());
+fn reconstruct(seen: &[CapturedPacket]) -> ObservedConnections {
+    let (mut all, mut told) = (Reconstruction::default(), ObservedConnections::default());
     for packet in seen {
-        all.take(&Packet::new(packet.time_ns, LinkType(1), packet.original, &packet.frame), &mut told);
+        all.push(&Packet::new(packet.time_ns, LinkType(1), packet.original, &packet.frame), &mut told);
     }
     let counts = all.finish(&mut told);
     assert_eq!((counts.not_understood(), counts.connections), (0, 1));
@@ -75,7 +75,7 @@ struct Union {
 }
 
 /// Of the data that side A sends, whose SYN has `isn`. What the other side had acknowledged by then extends no time, unless it was not seen.
-fn union_of_ranges(seen: &[Seen], isn: u32) -> Union {
+fn union_of_ranges(seen: &[CapturedPacket], isn: u32) -> Union {
     let mut union = Union::default();
     let mut a_port = None;
     let (mut passed, mut acked) = (std::collections::BTreeSet::new(), 0);
@@ -101,21 +101,21 @@ fn union_of_ranges(seen: &[Seen], isn: u32) -> Union {
     union
 }
 
-fn kind(why: Why) -> Kind {
+fn kind(why: Why) -> SegmentKind {
     match why {
-        Why::New => Kind::New,
-        Why::Fast => Kind::FastRetransmit,
-        Why::Rto => Kind::RtoRetransmit,
-        Why::Tlp => Kind::TlpRetransmit,
+        Why::New => SegmentKind::New,
+        Why::Fast => SegmentKind::FastRetransmit,
+        Why::Rto => SegmentKind::RtoRetransmit,
+        Why::Tlp => SegmentKind::TlpRetransmit,
     }
 }
 
-fn truth(seen: &[Seen]) -> Vec<Kind> {
+fn truth(seen: &[CapturedPacket]) -> Vec<SegmentKind> {
     seen.iter().filter_map(|packet| packet.why).map(kind).collect()
 }
 
 /// The first segments that differ, for the message.
-fn difference(found: &[Kind], truth: &[Kind]) -> Option<String> {
+fn difference(found: &[SegmentKind], truth: &[SegmentKind]) -> Option<String> {
     let at = (0..found.len().max(truth.len())).find(|&at| found.get(at) != truth.get(at))?;
     Some(format!("segment {at}: {:?}, and it was {:?}", found.get(at), truth.get(at)))
 }
@@ -251,8 +251,8 @@ proptest! {
     #[test]
     fn a_capture_at_two_interfaces_changes_nothing(setup in setups()) {
         let (seen, _) = exchange(setup);
-        let twice: Vec<Seen> = seen.iter().flat_map(|packet| {
-            let copy = Seen { time_ns: packet.time_ns + 20, ..packet.clone() };
+        let twice: Vec<CapturedPacket> = seen.iter().flat_map(|packet| {
+            let copy = CapturedPacket { time_ns: packet.time_ns + 20, ..packet.clone() };
             [packet.clone(), copy]
         }).collect();
         let (once, twice) = (reconstruct(&seen), reconstruct(&twice));

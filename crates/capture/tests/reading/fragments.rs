@@ -64,7 +64,7 @@ fn read(packets: &[Vec<u8>]) -> (Vec<(u64, u32)>, Counts) {
     let (mut all, mut passed) = (Reconstruction::default(), Passed::default());
     for (at, bytes) in (1..).zip(packets) {
         let length = bytes.len().max(60) as u32;
-        all.take(&Packet::new(at * MS, LinkType(101), length, bytes), &mut passed);
+        all.push(&Packet::new(at * MS, LinkType(101), length, bytes), &mut passed);
     }
     let counts = all.finish(&mut passed);
     (passed.0, counts)
@@ -112,7 +112,7 @@ fn what_is_missing_leaves_no_segment_and_no_mixture_with_a_later_packet() {
     assert_eq!(read(&[a, b].map(Clone::clone)).0, []);
     let (mut all, mut passed) = (Reconstruction::default(), Passed::default());
     for (time_ns, bytes) in [(0, a), (31_000 * MS, b), (31_001 * MS, c), (31_002 * MS, a)] {
-        all.take(&Packet::new(time_ns, LinkType(101), bytes.len() as u32, bytes), &mut passed);
+        all.push(&Packet::new(time_ns, LinkType(101), bytes.len() as u32, bytes), &mut passed);
     }
     assert_eq!(passed.0, [(31_002 * MS, PAYLOAD as u32)]);
 }
@@ -124,7 +124,7 @@ fn a_datagram_is_told_by_its_first_fragment() {
     for seen in [&fragments[..1], &fragments] {
         let (mut all, mut flows) = (Reconstruction::default(), UdpFlows::new(10));
         for bytes in seen {
-            all.take(&Packet::new(MS, LinkType(101), bytes.len() as u32, bytes), &mut flows);
+            all.push(&Packet::new(MS, LinkType(101), bytes.len() as u32, bytes), &mut flows);
         }
         assert_eq!(all.finish(&mut flows).udp, 1);
         assert_eq!(flows.finish().0[0].bytes, PAYLOAD as u64);
@@ -140,7 +140,7 @@ fn fragments_that_never_end_take_little_memory() {
         // Each second one is of the same packet, with a hole before it.
         let place = if n % 2 == 0 { 0x2000 } else { 0x2000 | (n * 2 % 8_000) as u16 };
         fragment[6..8].copy_from_slice(&place.to_be_bytes());
-        all.take(&Packet::new(u64::from(n), LinkType(101), 820, &fragment), &mut ());
+        all.push(&Packet::new(u64::from(n), LinkType(101), 820, &fragment), &mut ());
     }
     assert!(all.memory() < 100_000, "{} bytes", all.memory());
     assert_eq!(all.counts().tcp, 0);
@@ -153,7 +153,7 @@ fn a_mark_on_one_fragment_is_a_mark() {
     fragments[1][1] |= 3;
     let mut all = Reconstruction::default();
     for bytes in &fragments {
-        all.take(&Packet::new(MS, LinkType(101), bytes.len() as u32, bytes), &mut ());
+        all.push(&Packet::new(MS, LinkType(101), bytes.len() as u32, bytes), &mut ());
     }
     let connection = all.connections().next().expect("a connection");
     assert_eq!(connection.half(Side::A).ecn().ce, 1);

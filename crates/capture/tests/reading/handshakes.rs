@@ -10,7 +10,7 @@ use pipefill_testkit::captures::frame::{ACK, CWR, ECE, SYN, Tcp, syn_options};
 fn connections(packets: &[Vec<u8>]) -> Vec<Connection> {
     let mut all = Reconstruction::default();
     for (at, bytes) in packets.iter().enumerate() {
-        all.take(&Packet::new(at as u64 * 1_000, LinkType(101), bytes.len() as u32, bytes), &mut ());
+        all.push(&Packet::new(at as u64 * 1_000, LinkType(101), bytes.len() as u32, bytes), &mut ());
     }
     let mut found: Vec<Connection> = all.connections().cloned().collect();
     found.sort_by_key(Connection::id);

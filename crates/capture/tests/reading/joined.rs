@@ -3,8 +3,8 @@
 use pipefill_capture::join::{Joined, Pairing, Placed, Survey, join};
 use pipefill_capture::read::Reader;
 use pipefill_capture::tcp::Reconstruction;
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Exchange, Seen, Setup};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
+use pipefill_testkit::captures::exchange::{CapturedPacket, Exchange, Setup};
 use proptest::prelude::*;
 
 const DELAY_NS: u64 = 10_000_000;
@@ -23,7 +23,7 @@ struct Truth {
 }
 
 /// The packets of a transfer at its sender.
-fn sent(segments: u64, lost: u32, seed: u64) -> Vec<Seen> {
+fn sent(segments: u64, lost: u32, seed: u64) -> Vec<CapturedPacket> {
     let setup = Setup {
         segments,
         window: 40,
@@ -59,13 +59,14 @@ fn chance(state: &mut u64, of_thousand: u64) -> bool {
 
 /// Both captures: of the packets of `sent` the path loses some and makes two of others. What the receiver sent is what has come back,
 /// and what was lost on its way. The first and the last hundred packets are left alone: of these nobody could tell a loss from the capture's end.
-fn both(sent: &[Seen], loss: u64, twice: u64, seed: u64) -> ([Vec<Entry>; 2], Truth) {
+fn both(sent: &[CapturedPacket], loss: u64, twice: u64, seed: u64) -> ([Vec<ContainerPacket>; 2], Truth) {
     let (mut state, mut truth) = (seed | 1, Truth::default());
     let (mut near, mut far) = (Vec::new(), Vec::new());
     for (at, packet) in sent.iter().enumerate() {
         let is_inside = at >= 100 && at + 100 < sent.len();
         let is_lost = is_inside && chance(&mut state, loss);
-        let entry = |time_ns| Entry { time_ns, original: packet.original, bytes: packet.frame.clone() };
+        let entry =
+            |time_ns| ContainerPacket { time_ns, original: packet.original, bytes: packet.frame.clone() };
         if is_forward(&packet.frame) {
             near.push(entry(packet.time_ns));
             truth.lost[0] += u64::from(is_lost);
@@ -89,10 +90,10 @@ fn both(sent: &[Seen], loss: u64, twice: u64, seed: u64) -> ([Vec<Entry>; 2], Tr
 }
 
 /// Neighbours with consecutive data and the same timestamps as one packet, as GRO hands them over.
-fn merged(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut all: Vec<Entry> = Vec::new();
+fn merged(entries: Vec<ContainerPacket>) -> Vec<ContainerPacket> {
+    let mut all: Vec<ContainerPacket> = Vec::new();
     for entry in entries {
-        let payload = |of: &Entry| of.original - of.bytes.len() as u32;
+        let payload = |of: &ContainerPacket| of.original - of.bytes.len() as u32;
         if let Some(last) = all.last_mut()
             && is_forward(&entry.bytes)
             && is_forward(&last.bytes)
@@ -117,7 +118,7 @@ fn survey(capture: &[u8]) -> Survey {
     let (mut survey, mut all) = (Survey::default(), Reconstruction::default());
     let mut reader = Reader::open(capture).expect("a capture");
     while let Ok(Some(packet)) = reader.next_packet() {
-        all.take(&packet, &mut survey);
+        all.push(&packet, &mut survey);
     }
     all.finish(&mut survey);
     survey
@@ -129,9 +130,11 @@ fn joined(captures: [&[u8]; 2]) -> Joined {
     join(&mut near, &mut far, pairing)
 }
 
-fn shifted(entries: Vec<Entry>, by_ms: i64) -> Vec<Entry> {
-    let moved =
-        |entry: Entry| Entry { time_ns: entry.time_ns.saturating_add_signed(by_ms * 1_000_000), ..entry };
+fn shifted(entries: Vec<ContainerPacket>, by_ms: i64) -> Vec<ContainerPacket> {
+    let moved = |entry: ContainerPacket| ContainerPacket {
+        time_ns: entry.time_ns.saturating_add_signed(by_ms * 1_000_000),
+        ..entry
+    };
     entries.into_iter().map(moved).collect()
 }
 

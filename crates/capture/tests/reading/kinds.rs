@@ -1,7 +1,7 @@
 //! What is sent again is called what its sender's stack and its timing make it.
 
 use crate::connections::{MSS, Script, seq};
-use pipefill_capture::tcp::{Kind, Side};
+use pipefill_capture::tcp::{SegmentKind, Side};
 use pipefill_testkit::captures::frame::{ACK, FIN, SYN, Tcp, sack};
 
 /// A client with such a SYN and initial TTL, RTT 10 ms, captured at it; without timestamps, and SACK is in use.
@@ -30,7 +30,7 @@ fn data(n: usize) -> Tcp {
 }
 
 /// A last segment that comes again 300 ms later.
-fn last_again(mut script: Script) -> Kind {
+fn last_again(mut script: Script) -> SegmentKind {
     script.at(20_000, &data(0));
     script.at(320_000, &data(0)).kind
 }
@@ -38,12 +38,12 @@ fn last_again(mut script: Script) -> Kind {
 #[test]
 fn a_stack_without_loss_probes_has_timeouts() {
     for (options, ttl, window, kind) in [
-        (&LINUX[..], 64, 64_240, Kind::TlpRetransmit),
-        (&WINDOWS[..], 128, 64_240, Kind::TlpRetransmit),
+        (&LINUX[..], 64, 64_240, SegmentKind::TlpRetransmit),
+        (&WINDOWS[..], 128, 64_240, SegmentKind::TlpRetransmit),
         // Windows 7.
-        (&WINDOWS[..], 128, 8_192, Kind::RtoRetransmit),
-        (&WINDOWS_XP[..], 128, 65_535, Kind::RtoRetransmit),
-        (&FREEBSD[..], 64, 65_535, Kind::RtoRetransmit),
+        (&WINDOWS[..], 128, 8_192, SegmentKind::RtoRetransmit),
+        (&WINDOWS_XP[..], 128, 65_535, SegmentKind::RtoRetransmit),
+        (&FREEBSD[..], 64, 65_535, SegmentKind::RtoRetransmit),
     ] {
         assert_eq!(last_again(open(options, ttl, window)), kind, "{options:?} {window}");
     }
@@ -52,7 +52,7 @@ fn a_stack_without_loss_probes_has_timeouts() {
 /// A probe comes two round trips after the last transmission.
 #[test]
 fn what_is_sent_again_sooner_than_a_probe_is_none() {
-    for (us, kind) in [(32_000, Kind::FastRetransmit), (48_000, Kind::TlpRetransmit)] {
+    for (us, kind) in [(32_000, SegmentKind::FastRetransmit), (48_000, SegmentKind::TlpRetransmit)] {
         let mut script = open(&LINUX, 64, 64_240);
         script.at(20_000, &data(0));
         script.at(20_010, &data(1));

@@ -4,8 +4,8 @@ use pipefill_capture::read::Reader;
 use pipefill_capture::tcp::Connection;
 use pipefill_capture::translated::translated_connections;
 use pipefill_capture::whole::{Source, connections};
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Exchange, Seen, Setup};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
+use pipefill_testkit::captures::exchange::{CapturedPacket, Exchange, Setup};
 use pipefill_testkit::captures::frame::{behind_nat, is_of_client};
 use std::io::Cursor;
 
@@ -14,7 +14,7 @@ const MS: u64 = 1_000_000;
 const ROUTER_NS: u64 = 300_000;
 
 /// A transfer with losses behind the router.
-fn inside(isn: u32) -> Vec<Seen> {
+fn inside(isn: u32) -> Vec<CapturedPacket> {
     let setup = Setup {
         segments: 300,
         window: 20,
@@ -34,22 +34,22 @@ fn inside(isn: u32) -> Vec<Seen> {
 }
 
 /// The same packets on both sides of the NAT; what comes back passes its outside first.
-fn both_sides(inside: &[Seen]) -> Vec<Entry> {
+fn both_sides(inside: &[CapturedPacket]) -> Vec<ContainerPacket> {
     let mut entries = Vec::new();
     for packet in inside {
         let original = packet.original;
         let is_outbound = is_of_client(&packet.frame);
         let outside_ns = if is_outbound { packet.time_ns + ROUTER_NS } else { packet.time_ns - ROUTER_NS };
-        entries.push(Entry { time_ns: packet.time_ns, original, bytes: packet.frame.clone() });
+        entries.push(ContainerPacket { time_ns: packet.time_ns, original, bytes: packet.frame.clone() });
         let bytes = behind_nat(&packet.frame, ([203, 0, 113, 9], 61_000));
-        entries.push(Entry { time_ns: outside_ns, original, bytes });
+        entries.push(ContainerPacket { time_ns: outside_ns, original, bytes });
     }
     entries.sort_by_key(|entry| entry.time_ns);
     entries
 }
 
 /// The groups of the connections in `entries`, by the ports of their A sides.
-fn groups(entries: &[Entry]) -> Vec<Vec<u16>> {
+fn groups(entries: &[ContainerPacket]) -> Vec<Vec<u16>> {
     let source: Source = Box::new(Cursor::new(pcap(Order { is_big: false }, true, entries)));
     let mut watched = connections(&mut Reader::open(source).expect("a capture"), None).watched;
     watched.sort_by_key(|seen| seen.connection.id());
@@ -80,13 +80,13 @@ fn also_without_the_handshake_and_where_the_capture_ends_between_the_sides() {
 #[test]
 fn connections_of_one_host_are_several() {
     let entries = |isn: u32, late_ns: u64, port: u16| {
-        inside(isn).into_iter().map(move |packet| Entry {
+        inside(isn).into_iter().map(move |packet| ContainerPacket {
             time_ns: packet.time_ns + late_ns,
             original: packet.original,
             bytes: behind_nat(&packet.frame, ([192, 0, 2, 1], port)),
         })
     };
-    let mut both: Vec<Entry> = entries(5, 0, 40_000).chain(entries(6, 1_000, 40_001)).collect();
+    let mut both: Vec<ContainerPacket> = entries(5, 0, 40_000).chain(entries(6, 1_000, 40_001)).collect();
     both.sort_by_key(|entry| entry.time_ns);
     assert!(groups(&both).is_empty(), "{:?}", groups(&both));
 }

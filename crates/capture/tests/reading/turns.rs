@@ -75,7 +75,7 @@ impl Talk {
         for (number, (at_us, tcp)) in self.packets.iter().enumerate() {
             let bytes = Tcp { id: number as u16 + 1, ..tcp.clone() }.v4();
             let original = (bytes.len() + tcp.payload) as u32;
-            all.take(
+            all.push(
                 &Packet::new(1_000_000_000 + at_us * 1_000, LinkType(101), original, &bytes),
                 &mut sampling,
             );

@@ -1,6 +1,6 @@
 //! What was collected of a connection, as what a report draws.
 
-use pipefill_capture::graphs::{Bins, Graphs, Series, Span, Spans};
+use pipefill_capture::graphs::{Bins, Graphs, Series, Spans, ValueSpan};
 use pipefill_capture::tcp::Vantage;
 use pipefill_report::capture_graphs::{Graph, Layer, Mark, Shows, Subject};
 
@@ -16,7 +16,7 @@ pub(super) fn pictures(graphs: &Graphs, marks: usize) -> Vec<(&'static str, Grap
         subject,
         title: format!("{what}: {}", title(graphs)),
         shown_ns: whole,
-        notes: [place(graphs.vantage()).to_owned()].into_iter().chain(merged).collect(),
+        notes: [vantage_sentence(graphs.vantage()).to_owned()].into_iter().chain(merged).collect(),
         layers,
     };
     let sequence = |what, most| graph(Subject::TimeSequence, what, layers(graphs, &TIME_SEQUENCE, most));
@@ -58,7 +58,7 @@ pub(super) fn title(graphs: &Graphs) -> String {
 }
 
 /// What can be seen depends on it.
-pub(super) const fn place(vantage: Vantage) -> &'static str {
+pub(super) const fn vantage_sentence(vantage: Vantage) -> &'static str {
     match vantage {
         Vantage::NearA => "Captured near the end that opened the connection.",
         Vantage::NearB => "Captured near the end that accepted the connection.",
@@ -118,7 +118,7 @@ pub(super) fn all_parts() -> impl Iterator<Item = Part> {
 pub(super) fn layer((series, shows): Part, spans: &Spans) -> Layer {
     // RTTs are in µs.
     let factor = if matches!(series, Series::Rtt | Series::Srtt) { 1000 } else { 1 };
-    let mark = |span: &Span| Mark {
+    let mark = |span: &ValueSpan| Mark {
         from_ns: span.from_ns,
         to_ns: span.to_ns,
         low: span.low * factor,

@@ -3,8 +3,8 @@
 //! A page asks nobody, so that it has to bring along what its reader may want to see, of captures of any size: the capture is read for
 //! the connections' sizes, for levels of detail, and for every segment of the parts that are worth it.
 
-use super::layers::{all_parts, layer, pictures, place, title};
-use super::{Found, Which, collect, find};
+use super::layers::{all_parts, layer, pictures, title, vantage_sentence};
+use super::{DrawableConnection, Which, collect, find};
 use pipefill_analysis::findings::connections::Captured;
 use pipefill_capture::graphs::{Graphs, Wanted, choose, levels};
 use pipefill_report::html::{CapturePage, render_capture};
@@ -73,7 +73,12 @@ fn drawn(file: &Path, which: &Which) -> Result<Vec<Segments>, Failure> {
 }
 
 /// What a page with `pages` connections has of those `found`.
-fn segments(file: &Path, which: &Which, found: &[Found], pages: usize) -> Result<Vec<Segments>, Failure> {
+fn segments(
+    file: &Path,
+    which: &Which,
+    found: &[DrawableConnection],
+    pages: usize,
+) -> Result<Vec<Segments>, Failure> {
     let [of_all, most, least] = CELLS;
     let cells = (of_all / pages.max(1) as u64).clamp(least, most);
     let wanted: Vec<Wanted> =
@@ -94,7 +99,7 @@ fn segments(file: &Path, which: &Which, found: &[Found], pages: usize) -> Result
     Ok(all.map(|((whole, single), every)| packed(file, whole, single, every, broke.as_deref())).collect())
 }
 
-fn in_cells(which: &Which, found: &Found, cells: u64, pages: usize) -> Wanted {
+fn in_cells(which: &Which, found: &DrawableConnection, cells: u64, pages: usize) -> Wanted {
     let whole = which.wanted(found);
     let from_ns = whole.ranges[0][0];
     let length_ns = whole.ranges[0][1].min(found.length_ns).saturating_sub(from_ns);
@@ -121,7 +126,7 @@ fn packed(
     let rare = all_parts().filter(|(series, _)| series.is_rare());
     let common = all_parts().filter(|(series, _)| !series.is_rare());
     let word = quoted(&file.to_string_lossy());
-    let notes = [place(whole.vantage()).to_owned()].into_iter().chain(broke.map(str::to_owned));
+    let notes = [vantage_sentence(whole.vantage()).to_owned()].into_iter().chain(broke.map(str::to_owned));
     Segments {
         label: title(whole),
         ends: whole.ends().map(|end| end.to_string()),

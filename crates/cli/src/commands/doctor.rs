@@ -6,8 +6,8 @@ use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_lab::give_back_left;
 use pipefill_lab::privilege;
-use pipefill_lab::probe::{self, Check, State};
-use pipefill_lab::shaping::{self, Found};
+use pipefill_lab::probe::{self, Check, CheckState};
+use pipefill_lab::shaping::{self, ShapedInterface};
 use pipefill_runs::Failure;
 use pipefill_store::Registry;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
     tell(&removed, terminal);
     given_back.iter().for_each(|line| terminal.say(line));
     shaped.undone.iter().for_each(|shaping| terminal.say(&undone(shaping)));
-    let able = checks.iter().all(|check| check.state != State::Missing);
+    let able = checks.iter().all(|check| check.state != CheckState::Missing);
     let text = if args.json {
         let document = json!({
             "schema": 1,
@@ -47,18 +47,18 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
 #[derive(Debug, Default, Serialize)]
 struct Shaped {
     /// By somebody who lives.
-    active: Vec<Found>,
+    active: Vec<ShapedInterface>,
     /// By nobody any more; undone now.
-    undone: Vec<Found>,
+    undone: Vec<ShapedInterface>,
     /// By nobody any more, and not ours to undo.
-    left: Vec<Found>,
+    left: Vec<ShapedInterface>,
 }
 
 impl Shaped {
     /// What there is, once what nobody will undo has been undone.
     fn tidied() -> io::Result<Self> {
         let mut all = Self::default();
-        for shaping in shaping::found(None)? {
+        for shaping in shaping::shaped_interfaces(None)? {
             let place = match shaping.switch {
                 Some(_) => &mut all.active,
                 None if shaping::undo(&shaping, None).is_ok() => &mut all.undone,
@@ -86,7 +86,7 @@ impl Shaped {
     }
 }
 
-fn undone(found: &Found) -> String {
+fn undone(found: &ShapedInterface) -> String {
     format!("undid the shaping of {}, whose process was killed", found.name())
 }
 
@@ -94,16 +94,16 @@ fn screen(checks: &[Check], able: bool) -> String {
     let mut lines = Vec::new();
     for check in checks {
         let word = match check.state {
-            State::Ok => "ok",
-            State::Limited => "limited",
-            State::Missing => "MISSING",
+            CheckState::Ok => "ok",
+            CheckState::Limited => "limited",
+            CheckState::Missing => "MISSING",
         };
         lines.push(format!("{word:<9}{}: {}", check.name, check.detail));
         lines.extend(check.remedy.iter().map(|remedy| format!("{:9}remedy: {remedy}", "")));
     }
     lines.push(String::new());
     let limited =
-        checks.iter().filter(|check| check.state == State::Limited).map(|check| check.name.as_str());
+        checks.iter().filter(|check| check.state == CheckState::Limited).map(|check| check.name.as_str());
     let limited: Vec<&str> = limited.collect();
     lines.push(match (able, &limited[..]) {
         (false, _) => format!("The lab cannot run here; {ELSEWHERE}."),
@@ -117,14 +117,17 @@ fn screen(checks: &[Check], able: bool) -> String {
 mod tests {
     use super::*;
 
-    fn check(name: &str, state: State) -> Check {
+    fn check(name: &str, state: CheckState) -> Check {
         Check { name: name.to_owned(), state, detail: "found".to_owned(), remedy: Some("do this".to_owned()) }
     }
 
     #[test]
     fn the_last_line_names_every_limit() {
-        let checks =
-            [check("timer", State::Limited), check("kernel", State::Ok), check("BPF", State::Limited)];
+        let checks = [
+            check("timer", CheckState::Limited),
+            check("kernel", CheckState::Ok),
+            check("BPF", CheckState::Limited),
+        ];
         let text = screen(&checks, true);
         assert!(text.ends_with("\nThe lab can run here, with limits: timer, BPF.\n"), "{text}");
         assert!(text.contains("limited  timer: found\n         remedy: do this\n"), "{text}");

@@ -2,7 +2,7 @@
 
 use crate::args::{ExecArgs, PathOption, typed, typed_change, typed_policer};
 use crate::outcome::Outcome;
-use crate::page::told;
+use crate::page::leave_page_of_connections;
 use crate::signals_of_commands::hand_on;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::connections::PathDatagrams;
@@ -20,7 +20,7 @@ use pipefill_observe::{
     DatagramWatcher, DisciplineWatcher, EmulatedPath, Filter, TakenPath, WatchRequest, Watcher,
     keep_connections,
 };
-use pipefill_report::quantity::Kind;
+use pipefill_report::quantity::QuantityKind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use pipefill_store::{Aside, Owner, StoreError};
 use std::ffi::{OsStr, OsString};
@@ -199,7 +199,7 @@ fn tell(
         }
     }
     if let Some(out) = &args.out {
-        let kept = told(&keep_connections(watchers, Some(taken), out)?, terminal)?;
+        let kept = leave_page_of_connections(&keep_connections(watchers, Some(taken), out)?, terminal)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
             carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));
@@ -334,7 +334,7 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
         let name = direction.as_str();
         let rate = is_alone.then(|| {
             let bits = count("offered_bytes").saturating_mul(8) as f64;
-            format!(" ({} of frames)", Kind::Rate.alone(bits * 1e6 / span_us.max(1) as f64))
+            format!(" ({} of frames)", QuantityKind::Rate.alone(bits * 1e6 / span_us.max(1) as f64))
         });
         let rate = rate.unwrap_or_default();
         format!(

@@ -5,7 +5,7 @@ use super::report::named_or_newest;
 use crate::args::{End, ExplainArgs};
 use crate::library::{judge_capture, judge_output};
 use crate::outcome::Outcome;
-use crate::page::told;
+use crate::page::leave_page_of_connections;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::problem::Problem;
@@ -84,7 +84,7 @@ fn output(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcom
     let found = judge_output(&read);
     if let Some(out) = &args.out {
         let written = keep_output(&read, out)?;
-        terminal.say(&told(&written, terminal)?);
+        terminal.say(&leave_page_of_connections(&written, terminal)?);
     }
     if args.json {
         terminal.print_data(&json::explained_output(&found).map_err(Failure::json)?)?;

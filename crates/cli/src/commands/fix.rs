@@ -141,7 +141,7 @@ impl Work<'_> {
             let mut round = Round::of(search.set().to_vec(), advice, cell_before, cell_after);
             round.before_directory = place.join(BEFORE).to_string_lossy().into_owned();
             round.after_directory = place.join(AFTER).to_string_lossy().into_owned();
-            search.see(&round, cell_after);
+            search.observe(&round, cell_after);
             tried.rounds.push(round);
         }
         Ok(())

@@ -3,8 +3,8 @@
 use super::flows::{self, Form};
 use crate::args::{End, Format, ReportArgs};
 use crate::outcome::Outcome;
-use crate::page::{self, Place};
-use crate::pictures::{self, Kind};
+use crate::page::{self, RecordsLocation};
+use crate::pictures::{self, PictureKind};
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::record::AqmSample;
@@ -30,10 +30,10 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     let read = results(directory, args.blindfold.map(End::view), terminal)?;
     let result = &read.evaluated.result;
     let text = match format {
-        Format::Svg => return draw(directory, args, &read, Kind::Svg, terminal),
-        Format::Png => return draw(directory, args, &read, Kind::Png, terminal),
+        Format::Svg => return draw(directory, args, &read, PictureKind::Svg, terminal),
+        Format::Png => return draw(directory, args, &read, PictureKind::Png, terminal),
         Format::Html => {
-            let place = read.runs.as_deref().map_or(Place::Run(directory), Place::Runs);
+            let place = read.runs.as_deref().map_or(RecordsLocation::Run(directory), RecordsLocation::Runs);
             page::text(directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
         }
         Format::Parquet => return columns(args, result),
@@ -123,7 +123,7 @@ fn draw(
     directory: &Path,
     args: &ReportArgs,
     read: &Results,
-    kind: Kind,
+    kind: PictureKind,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
     let folder = match &args.output {

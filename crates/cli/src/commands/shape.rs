@@ -12,8 +12,8 @@ use pipefill_core::problem::Problem;
 use pipefill_core::record::AqmCounted;
 use pipefill_core::units::Seed;
 use pipefill_lab::places::namespace_file;
-use pipefill_lab::shaping::{self, Carried, Flows, Found, Peer, Request, Shaped, ShapedDiscipline};
-use pipefill_report::quantity::Kind;
+use pipefill_lab::shaping::{self, Carried, Flows, Peer, Request, Shaped, ShapedDiscipline, ShapedInterface};
+use pipefill_report::quantity::QuantityKind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
@@ -69,7 +69,7 @@ pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     };
     let is_early = began.elapsed() < args.span;
     let ended_by = if ended_by == EndedBy::Time && is_early { EndedBy::Somebody } else { ended_by };
-    let told = Told::new(args, &path, ended_by, carried, code);
+    let told = ShapeReport::new(args, &path, ended_by, carried, code);
     if args.json {
         let document = serde_json::to_string_pretty(&told).map_err(Failure::json)?;
         match code {
@@ -98,7 +98,7 @@ enum EndedBy {
 
 /// What there is to tell at the end.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct ShapeReport<'a> {
     schema: u32,
     interface: &'a str,
     to: &'a [String],
@@ -111,7 +111,7 @@ struct Told<'a> {
     exit_code: Option<u8>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ShapeReport<'a> {
     fn new(
         args: &'a ShapeArgs,
         path: &PathSpec,
@@ -149,7 +149,7 @@ impl<'a> Told<'a> {
             None => end,
             Some(Carried { packets, bytes, lost_packets, queue_dropped_packets, discipline }) => format!(
                 "{end} {packets} packets were shaped ({}), {lost_packets} lost at random, {queue_dropped_packets} dropped in the queue{}",
-                Kind::Bytes.alone(bytes as f64),
+                QuantityKind::Bytes.alone(bytes as f64),
                 discipline.map_or_else(String::new, discipline_words)
             ),
         }
@@ -325,9 +325,9 @@ fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<O
         ),
         _ => left(&error),
     };
-    let found = shaping::found(netns).map_err(not_permitted)?;
-    let of_it = |found: &&Found| found.interface.as_deref() == Some(&args.interface);
-    let undone: Vec<&Found> = found.iter().filter(of_it).collect();
+    let found = shaping::shaped_interfaces(netns).map_err(not_permitted)?;
+    let of_it = |found: &&ShapedInterface| found.interface.as_deref() == Some(&args.interface);
+    let undone: Vec<&ShapedInterface> = found.iter().filter(of_it).collect();
     undone.iter().try_for_each(|shaping| shaping::undo(shaping, netns)).map_err(not_permitted)?;
     if args.json {
         let document = serde_json::json!({"schema": 1, "undone": undone});
@@ -345,11 +345,12 @@ fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<O
 fn beginning(args: &ShapeArgs, path: &PathSpec, switch: u32) -> String {
     let mut what = Vec::new();
     if !path.rtt().is_zero() {
-        what.push(format!("{} more round trip", Kind::Time.alone(path.rtt().as_nanos() as f64)));
+        what.push(format!("{} more round trip", QuantityKind::Time.alone(path.rtt().as_nanos() as f64)));
     }
     if let Some(bottleneck) = &path.forward.bottleneck {
         let queue = bottleneck.queue_bytes(path.rtt(), path.full_frame()).get();
-        let (rate, queue) = (Kind::Rate.alone(bottleneck.rate.bps() as f64), Kind::Bytes.alone(queue as f64));
+        let (rate, queue) =
+            (QuantityKind::Rate.alone(bottleneck.rate.bps() as f64), QuantityKind::Bytes.alone(queue as f64));
         let managed =
             path.forward.aqm.as_ref().map_or_else(String::new, |aqm| format!(" and {}", aqm.name()));
         what.push(format!("{rate} with a queue of {queue}{managed}"));
@@ -359,7 +360,7 @@ fn beginning(args: &ShapeArgs, path: &PathSpec, switch: u32) -> String {
     let what = if what.is_empty() { "shaped".to_owned() } else { what.join(", ") };
     let to = if args.to.is_empty() { "all but ssh".to_owned() } else { format!("to {}", args.to.join(", ")) };
     let until = if args.command.is_empty() { "until Ctrl-C" } else { "until the command ends" };
-    let span = Kind::Time.alone(args.span.as_nanos() as f64);
+    let span = QuantityKind::Time.alone(args.span.as_nanos() as f64);
     format!(
         "{}: {what}, {to}; {until}, {span} at most. Process {switch} undoes it, also where this one is killed",
         args.interface

@@ -3,7 +3,7 @@
 use crate::args::{Engine, SweepArgs};
 use crate::outcome::Outcome;
 use crate::signals::stop_on_signals;
-use crate::sweep::{Description, Place, Sweep, manifest, own_child};
+use crate::sweep::{ClusterVolume, Description, Sweep, manifest, own_child};
 use crate::terminal::Terminal;
 use pipefill_report::sweep::{SweepStatus, ranges};
 use pipefill_report::table;
@@ -54,7 +54,7 @@ fn print_manifest(
     let own = format!("pipefill:{}", env!("CARGO_PKG_VERSION"));
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(asked.plan.experiment.to_string()));
     let image = args.image.as_deref().unwrap_or(&own);
-    let place = Place::new(image, &args.claim, &folder, args.on)?;
+    let place = ClusterVolume::new(image, &args.claim, &folder, args.on)?;
     let text =
         serde_json::to_string_pretty(&manifest(description, &asked.text, &place)).map_err(Failure::json)?;
     terminal.print_data(&(text + "\n"))?;

@@ -15,10 +15,10 @@ use pipefill_core::record::Invalid;
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_hosts::{SAMPLE, TestRequest, Tested, read_key, test as make_test};
 use pipefill_remote::iperf3::parameters::{BLOCK_MAX, DATAGRAM_MAX, DATAGRAM_MIN};
-use pipefill_remote::iperf3::{PORT, Parameters, Transport, Way};
+use pipefill_remote::iperf3::{PORT, Parameters, TestDirection, Transport};
 use pipefill_report::changes as text;
 use pipefill_report::iperf3::lines;
-use pipefill_report::iperf3::measured::Stream;
+use pipefill_report::iperf3::measured::TestStream;
 use pipefill_runs::{Failure, Recorded, Stop, result_of, write_connections};
 use std::fs;
 use std::net::Ipv6Addr;
@@ -95,7 +95,7 @@ fn run_test(
 fn keep(tests: &mut [Tested], out: &Path, terminal: &Terminal) -> Result<String, Failure> {
     let Some(first) = tests.first() else { return Ok(String::new()) };
     let streams = first.measured.streams.len();
-    let name = |(index, stream): (usize, &Stream)| {
+    let name = |(index, stream): (usize, &TestStream)| {
         let from = if stream.sends { "" } else { "from " };
         let number = if streams > 1 { format!(" stream {}", index + 1) } else { String::new() };
         format!("{from}{}:{}{number}", stream.remote.0, stream.remote.1)
@@ -103,7 +103,7 @@ fn keep(tests: &mut [Tested], out: &Path, terminal: &Terminal) -> Result<String,
     let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
     let kept: Vec<Vec<Recorded>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
     let invalid: Vec<Vec<Invalid>> = tests.iter().map(|test| test.invalid.clone()).collect();
-    page::told(&write_connections(&kept, &invalid, &names, "test", out)?, terminal)
+    page::leave_page_of_connections(&write_connections(&kept, &invalid, &names, "test", out)?, terminal)
 }
 
 /// What all tests have in common, and what changed; as JSON the document of the test in the middle.
@@ -195,9 +195,9 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
     Ok(Parameters {
         transport,
         way: match (args.reverse, args.bidir) {
-            (_, true) => Way::Both,
-            (true, false) => Way::ToClient,
-            (false, false) => Way::ToServer,
+            (_, true) => TestDirection::Both,
+            (true, false) => TestDirection::ToClient,
+            (false, false) => TestDirection::ToServer,
         },
         streams: args.parallel,
         time_s: if has_goal { 0 } else { args.time },

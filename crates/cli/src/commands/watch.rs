@@ -2,7 +2,7 @@
 
 use crate::args::WatchArgs;
 use crate::outcome::Outcome;
-use crate::page::told;
+use crate::page::leave_page_of_connections;
 use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
 use crate::watch::view;
@@ -59,7 +59,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
     }
     if let Some(out) = &args.out {
         let kept = keep_connections(std::slice::from_mut(&mut watcher), None, out)?;
-        terminal.say(&told(&kept, terminal)?);
+        terminal.say(&leave_page_of_connections(&kept, terminal)?);
     }
     if !args.json_stream && !is_live && args.listen.is_none() {
         let found = complete_connections(watcher.found(usize::MAX));

@@ -63,7 +63,7 @@ impl RunHistory {
     }
 
     /// Takes the next row of any table.
-    pub(crate) fn take(&mut self, row: &AnyRow) {
+    pub(crate) fn push(&mut self, row: &AnyRow) {
         let first_us = *self.first_us.get_or_insert(row.t_us());
         let since_us = row.t_us().saturating_sub(first_us);
         let at = u128::from(since_us) * COLUMNS as u128 / u128::from(self.span_us);
@@ -169,7 +169,7 @@ mod tests {
     fn steady() -> RunHistory {
         let record = synthetic::record();
         let mut history = RunHistory::of(&record.manifest.run);
-        record.rows().iter().for_each(|row| history.take(row));
+        record.rows().iter().for_each(|row| history.push(row));
         history
     }
 
@@ -225,7 +225,7 @@ mod tests {
             [(0, 0), (1, 3), (0, every_us), (1, 5 * every_us), (0, 2 * every_us + 700), (0, 3 * every_us)]
         {
             let row = DeliverySample { t_us, stream, sent_bytes: 0, received_bytes: 0 };
-            history.take(&AnyRow::Delivery(row));
+            history.push(&AnyRow::Delivery(row));
         }
         assert_eq!(history.late_samples(), Some(Duration::from_micros(700)));
         assert_eq!(RunHistory::of(&synthetic::record().manifest.run).late_samples(), None);
@@ -236,7 +236,7 @@ mod tests {
         let mut history = steady();
         let late =
             DeliverySample { t_us: u64::MAX / 2, stream: 0, sent_bytes: 0, received_bytes: 200_000_000 };
-        history.take(&AnyRow::Delivery(late));
+        history.push(&AnyRow::Delivery(late));
         assert_eq!(history.flows()[0].columns().len(), COLUMNS);
     }
 }

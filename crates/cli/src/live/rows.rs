@@ -7,7 +7,7 @@ use pipefill_analysis::judge::Span as CauseSpan;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::tcp_info::CaState;
 use pipefill_report::cause::{self, Cause};
-use pipefill_report::quantity::{Kind, MISSING};
+use pipefill_report::quantity::{MISSING, QuantityKind};
 use ratatui::style::Color;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn received(flow: &FlowHistory) -> Row {
 
 fn rate(name: &str, points: Vec<Option<u64>>, most: u64) -> Row {
     let last = points.iter().rev().flatten().next().map(|&bps| bps as f64);
-    Row::new(name, alone(Kind::Rate, last), Drawn::Curve { points, most, colour: Color::Green })
+    Row::new(name, alone(QuantityKind::Rate, last), Drawn::Curve { points, most, colour: Color::Green })
 }
 
 /// A line for each flow, and the sum of each direction that several of them have; the rates to one scale.
@@ -105,11 +105,11 @@ fn heading() -> Row {
 
 /// A flow's rate, round trip, and what was retransmitted or did not arrive; of pings the curve is the round trip.
 fn of_flow(flow: &FlowHistory, points: Vec<Option<u64>>, most: u64) -> Row {
-    let rtt = flow.rtt_us().map_or_else(String::new, |us| alone(Kind::Time, Some(us as f64 * 1e3)));
+    let rtt = flow.rtt_us().map_or_else(String::new, |us| alone(QuantityKind::Time, Some(us as f64 * 1e3)));
     let lost = match flow.protocol {
         Protocol::Tcp => flow.retransmits().map(|segments| format!("{segments} retr")),
         Protocol::Udp => {
-            flow.missing_percent().map(|percent| format!("{} missing", Kind::Percent.alone(percent)))
+            flow.missing_percent().map(|percent| format!("{} missing", QuantityKind::Percent.alone(percent)))
         }
         Protocol::Ping => Some(format!("{} lost", flow.lost_pings())),
     };
@@ -134,7 +134,7 @@ fn windows(flow: &FlowHistory) -> Vec<Row> {
     let Some(most) = in_flight.iter().chain(&cwnd).flatten().max().copied() else { return Vec::new() };
     let row = |name, points: Vec<Option<u64>>, colour| {
         let last = points.iter().rev().flatten().next().map(|&bytes| bytes as f64);
-        Row::new(name, alone(Kind::Bytes, last), Drawn::Curve { points, most, colour })
+        Row::new(name, alone(QuantityKind::Bytes, last), Drawn::Curve { points, most, colour })
     };
     vec![
         row("in flight", in_flight, Color::Cyan),
@@ -145,7 +145,7 @@ fn windows(flow: &FlowHistory) -> Vec<Row> {
 
 fn round_trip(flow: &FlowHistory) -> Option<Row> {
     let last = flow.rtt_us()? as f64 * 1e3;
-    Some(Row { name: "RTT".to_owned(), value: alone(Kind::Time, Some(last)), ..trips(flow) })
+    Some(Row { name: "RTT".to_owned(), value: alone(QuantityKind::Time, Some(last)), ..trips(flow) })
 }
 
 /// The round trips over time, without a name.
@@ -158,14 +158,14 @@ fn trips(flow: &FlowHistory) -> Row {
 fn missing(flow: &FlowHistory) -> Option<Row> {
     let percent = flow.missing_percent()?;
     let words = "of the datagrams: lost, or still under way".to_owned();
-    Some(Row::new("missing", alone(Kind::Percent, Some(percent)), Drawn::Words(words)))
+    Some(Row::new("missing", alone(QuantityKind::Percent, Some(percent)), Drawn::Words(words)))
 }
 
 /// How late the measurement itself was at most; nothing in virtual time, where nothing is late.
 fn lateness(history: &RunHistory, path: Option<Duration>) -> Option<Row> {
     let samples = history.late_samples();
     let worst = path.max(samples).filter(|late| !late.is_zero())?;
-    let text = |late: Option<Duration>| alone(Kind::Time, late.map(|late| late.as_nanos() as f64));
+    let text = |late: Option<Duration>| alone(QuantityKind::Time, late.map(|late| late.as_nanos() as f64));
     let words = match path {
         Some(_) => format!("at most so far: path {}, samples {}", text(path), text(samples)),
         None => format!("at most so far: samples {}", text(samples)),
@@ -226,6 +226,6 @@ const fn ansi(number: u8) -> Color {
     }
 }
 
-fn alone(kind: Kind, value: Option<f64>) -> String {
+fn alone(kind: QuantityKind, value: Option<f64>) -> String {
     value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value))
 }

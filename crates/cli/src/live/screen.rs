@@ -2,7 +2,7 @@
 
 use super::rows::{Drawn, Row, rows};
 use super::state::{CurrentRun, Ended, LiveState};
-use pipefill_report::quantity::{Kind, MISSING};
+use pipefill_report::quantity::{MISSING, QuantityKind};
 use pipefill_runs::duration_in_words;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -185,7 +185,7 @@ fn ended_line<'a>(ended: &Ended, paint: &Paint) -> Line<'a> {
 
 /// Of both directions where data went both ways.
 fn mean(mean_bps: [Option<u64>; 2]) -> String {
-    let rate = |bps: u64| Kind::Rate.alone(bps as f64);
+    let rate = |bps: u64| QuantityKind::Rate.alone(bps as f64);
     match mean_bps {
         [Some(forward), Some(reverse)] => format!("→ {}  ← {}", rate(forward), rate(reverse)),
         [forward, reverse] => forward.or(reverse).map_or_else(|| MISSING.to_owned(), rate),

@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock};
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, _: AnyRow) -> Result<(), SinkError> {
         Ok(())
     }
 }
@@ -48,7 +48,7 @@ fn state() -> LiveState {
         let expected = OnceLock::new();
         let mut nowhere = Nowhere;
         let mut tap = LiveTap::new(&runs[0], &state, &expected, &mut nowhere);
-        rows().into_iter().for_each(|row| tap.take(row).unwrap());
+        rows().into_iter().for_each(|row| tap.push(row).unwrap());
         tap.update();
     }
     let mut inner = state.into_inner().unwrap();
@@ -60,7 +60,7 @@ fn state() -> LiveState {
     let expected = OnceLock::new();
     let mut nowhere = Nowhere;
     let mut tap = LiveTap::new(&runs[2], &state, &expected, &mut nowhere);
-    rows().into_iter().for_each(|row| tap.take(row).unwrap());
+    rows().into_iter().for_each(|row| tap.push(row).unwrap());
     tap.update();
     drop(tap);
     let mut state = state.into_inner().unwrap();

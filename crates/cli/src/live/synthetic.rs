@@ -32,10 +32,10 @@ pub(crate) fn mixed() -> RunHistory {
         for (stream, mbps) in (0..).zip([5, 40, 40, 20]) {
             let received_bytes = t_us * mbps / 8;
             let row = DeliverySample { t_us, stream, sent_bytes: received_bytes, received_bytes };
-            history.take(&AnyRow::Delivery(row));
+            history.push(&AnyRow::Delivery(row));
         }
         for (stream, srtt_us) in [(1, 10_000), (2, 11_000), (3, 30_000)] {
-            history.take(&AnyRow::Tcp(builder::sample(
+            history.push(&AnyRow::Tcp(builder::sample(
                 stream,
                 &Steady { srtt_us, ..Steady::default() },
                 t_us,
@@ -43,8 +43,8 @@ pub(crate) fn mixed() -> RunHistory {
         }
         let rtt_ns = (t_us > 0).then_some(12_000_000);
         let ping = PingSample { t_us, stream: 4, number: 0, payload_bytes: 56, reply_bytes: 56, rtt_ns };
-        history.take(&AnyRow::Ping(ping));
-        history.take(&AnyRow::Udp(udp(t_us)));
+        history.push(&AnyRow::Ping(ping));
+        history.push(&AnyRow::Udp(udp(t_us)));
     }
     history
 }

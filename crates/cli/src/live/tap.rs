@@ -58,16 +58,16 @@ impl<'a> LiveTap<'a> {
 }
 
 impl Sink for LiveTap<'_> {
-    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
-        self.history.take(&row);
+    fn push(&mut self, row: AnyRow) -> Result<(), SinkError> {
+        self.history.push(&row);
         let (run, t_us) = (self.run, row.t_us());
         let begin =
             || Diagnosing::new(self.expected.get_or_init(|| Manifest::expected(run, t_us)), &STANDARD);
-        self.diagnosing.get_or_insert_with(begin).take(&row);
+        self.diagnosing.get_or_insert_with(begin).push(&row);
         if self.updated.elapsed() >= EVERY {
             self.update();
         }
-        self.record.take(row)
+        self.record.push(row)
     }
 
     fn artifact(&mut self, name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {
@@ -96,7 +96,7 @@ mod tests {
     struct Count(usize);
 
     impl Sink for Count {
-        fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
+        fn push(&mut self, _: AnyRow) -> Result<(), SinkError> {
             self.0 += 1;
             Ok(())
         }
@@ -109,7 +109,7 @@ mod tests {
         let state = Mutex::new(LiveState::new("tiny", "sim", Estimate::new(1, Duration::ZERO, 1)));
         let (mut count, expected) = (Count::default(), OnceLock::new());
         let mut tap = LiveTap::new(run, &state, &expected, &mut count);
-        rows.iter().for_each(|row| tap.take(row.clone()).unwrap());
+        rows.iter().for_each(|row| tap.push(row.clone()).unwrap());
         tap.update();
         assert_eq!(count.0, rows.len());
         let state = locked(&state);

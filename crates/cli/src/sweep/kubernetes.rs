@@ -22,7 +22,7 @@ const USER: u32 = 65_532;
 
 /// Where the records go, and what runs.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ClusterVolume<'a> {
     /// The image; it has a shell.
     image: &'a str,
     /// The PersistentVolumeClaim.
@@ -31,7 +31,7 @@ pub(crate) struct Place<'a> {
     folder: &'a Path,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ClusterVolume<'a> {
     /// # Errors
     /// [`Failure`] for the lab, which a pod without privileges does not have, and for a folder outside of the volume.
     pub(crate) fn new(
@@ -54,7 +54,7 @@ impl<'a> Place<'a> {
 }
 
 /// A List of the two, for `kubectl apply -f -`.
-pub(crate) fn manifest(description: &Description, scenario: &str, place: &Place<'_>) -> Value {
+pub(crate) fn manifest(description: &Description, scenario: &str, place: &ClusterVolume<'_>) -> Value {
     let name = name(&description.experiment);
     let metadata = json!({ "name": name, "labels": { "app.kubernetes.io/name": "pipefill" } });
     json!({
@@ -67,7 +67,7 @@ pub(crate) fn manifest(description: &Description, scenario: &str, place: &Place<
     })
 }
 
-fn job(description: &Description, name: &str, place: &Place<'_>) -> Value {
+fn job(description: &Description, name: &str, place: &ClusterVolume<'_>) -> Value {
     json!({
         "completionMode": "Indexed",
         "completions": description.shards,

@@ -6,8 +6,8 @@ use std::process::Command;
 
 fn printed() -> Value {
     let description = described(&["--engine", "kubernetes", "--shards", "4", "--at-once", "2"]).unwrap();
-    let place =
-        Place::new("registry/pipefill:1", "records", Path::new("my sweep"), BackendName::Sim).unwrap();
+    let place = ClusterVolume::new("registry/pipefill:1", "records", Path::new("my sweep"), BackendName::Sim)
+        .unwrap();
     manifest(&description, "name = \"four.cells\"\n", &place)
 }
 
@@ -46,7 +46,7 @@ fn every_index_runs_its_shard() {
 
 #[test]
 fn a_place_is_in_the_volume_and_needs_no_privilege() {
-    let place = |folder: &'static str, on| Place::new("image", "claim", Path::new(folder), on);
+    let place = |folder: &'static str, on| ClusterVolume::new("image", "claim", Path::new(folder), on);
     assert!(place("a/b", BackendName::Sim).is_ok());
     for folder in ["/a", "../a", "a/../../b"] {
         assert!(place(folder, BackendName::Sim).is_err(), "{folder}");

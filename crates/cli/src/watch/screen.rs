@@ -10,7 +10,7 @@ use pipefill_observe::carried;
 use pipefill_report::band::{BandAxis, event_mark, event_sentence};
 use pipefill_report::cause;
 use pipefill_report::connections::{exact, limit, notes};
-use pipefill_report::quantity::{Kind, MISSING};
+use pipefill_report::quantity::{MISSING, QuantityKind};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -148,7 +148,7 @@ fn row<'a>(connection: &ConnectionFinding, screen: &Screen) -> Row<'a> {
     // A UDP socket may have no peer, and has no rate: its own address and its drops stand there.
     let (ends, amount) = match &connection.udp_socket {
         Some(report) => (format!("udp {}", connection.local), format!("{} drops", report.socket_drops)),
-        None => (connection.remote.clone(), told(Kind::Rate, now, 1)),
+        None => (connection.remote.clone(), figure(QuantityKind::Rate, now, 1)),
     };
     Row::new([
         Cell::from(visible(&ends, false).into_owned()),
@@ -156,7 +156,7 @@ fn row<'a>(connection: &ConnectionFinding, screen: &Screen) -> Row<'a> {
         Cell::from(visible(process, false).into_owned()),
         Cell::from(format!("{amount:>11}")),
         Cell::from(curve.map(|curve| blocks(curve)).unwrap_or_default()),
-        Cell::from(format!("{:>7}", told(Kind::Time, connection.rtt_us, 1_000))),
+        Cell::from(format!("{:>7}", figure(QuantityKind::Time, connection.rtt_us, 1_000))),
         Cell::from(format!(
             "{:>5}",
             connection.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())
@@ -165,7 +165,7 @@ fn row<'a>(connection: &ConnectionFinding, screen: &Screen) -> Row<'a> {
     ])
 }
 
-fn told(kind: Kind, value: Option<u64>, factor: u64) -> String {
+fn figure(kind: QuantityKind, value: Option<u64>, factor: u64) -> String {
     value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value.saturating_mul(factor) as f64))
 }
 
@@ -213,23 +213,28 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, connection: &
     let of =
         |field: fn(&TcpSample) -> Option<u64>| -> Vec<Option<u64>> { samples.iter().map(field).collect() };
     let rates: Vec<Option<u64>> = rates(samples).into_iter().map(Some).collect();
-    let curves: Vec<(&str, Kind, u64, Vec<Option<u64>>)> = if sends {
+    let curves: Vec<(&str, QuantityKind, u64, Vec<Option<u64>>)> = if sends {
         vec![
-            ("rate", Kind::Rate, 1, rates),
-            ("in flight", Kind::Bytes, 1, of(|sample| Some(sample.info.unacked_bytes))),
-            ("cwnd", Kind::Bytes, 1, of(|sample| sample.info.cwnd_bytes)),
-            ("peer's window", Kind::Bytes, 1, of(|sample| sample.info.rwnd_bytes.map(u64::from))),
-            ("not sent", Kind::Bytes, 1, of(|sample| sample.info.notsent_bytes.map(u64::from))),
-            ("round trip", Kind::Time, 1_000, of(|sample| sample.info.srtt_us.map(u64::from))),
-            ("retransmits", Kind::Count, 1, of(|sample| Some(u64::from(sample.info.retransmits)))),
+            ("rate", QuantityKind::Rate, 1, rates),
+            ("in flight", QuantityKind::Bytes, 1, of(|sample| Some(sample.info.unacked_bytes))),
+            ("cwnd", QuantityKind::Bytes, 1, of(|sample| sample.info.cwnd_bytes)),
+            ("peer's window", QuantityKind::Bytes, 1, of(|sample| sample.info.rwnd_bytes.map(u64::from))),
+            ("not sent", QuantityKind::Bytes, 1, of(|sample| sample.info.notsent_bytes.map(u64::from))),
+            ("round trip", QuantityKind::Time, 1_000, of(|sample| sample.info.srtt_us.map(u64::from))),
+            ("retransmits", QuantityKind::Count, 1, of(|sample| Some(u64::from(sample.info.retransmits)))),
         ]
     } else {
         vec![
-            ("rate", Kind::Rate, 1, rates),
-            ("window", Kind::Bytes, 1, of(|sample| sample.info.local_rwnd_bytes.map(u64::from))),
-            ("not read", Kind::Bytes, 1, of(|sample| sample.rmem_alloc_bytes)),
-            ("round trip", Kind::Time, 1_000, of(|sample| sample.info.rcv_rtt_us.map(u64::from))),
-            ("out of order", Kind::Count, 1, of(|sample| sample.info.rcv_ooo_segments.map(u64::from))),
+            ("rate", QuantityKind::Rate, 1, rates),
+            ("window", QuantityKind::Bytes, 1, of(|sample| sample.info.local_rwnd_bytes.map(u64::from))),
+            ("not read", QuantityKind::Bytes, 1, of(|sample| sample.rmem_alloc_bytes)),
+            ("round trip", QuantityKind::Time, 1_000, of(|sample| sample.info.rcv_rtt_us.map(u64::from))),
+            (
+                "out of order",
+                QuantityKind::Count,
+                1,
+                of(|sample| sample.info.rcv_ooo_segments.map(u64::from)),
+            ),
         ]
     };
     // In flight is compared with the windows.
@@ -242,7 +247,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, connection: &
                 .areas(line);
         let last = values.last().copied().flatten();
         frame.render_widget(Line::raw(*name), label);
-        frame.render_widget(Line::raw(format!("{:>12}", told(*kind, last, *factor))), value);
+        frame.render_widget(Line::raw(format!("{:>12}", figure(*kind, last, *factor))), value);
         let shown = values.iter().rev().take(usize::from(curve.width)).rev().map(|value| value.unwrap_or(0));
         let mut drawn = Sparkline::default().data(shown);
         if ["in flight", "cwnd", "peer's window"].contains(name) {
@@ -271,7 +276,7 @@ fn held_when<'a>(connection: &ConnectionFinding, columns: usize, has_colour: boo
         None => Span::raw("·"),
     };
     let name = |name: &str| format!("{name:<width$}", width = usize::from(NAME + VALUE));
-    let span = told(Kind::Time, Some(axis.to_us.saturating_sub(axis.from_us)), 1_000);
+    let span = figure(QuantityKind::Time, Some(axis.to_us.saturating_sub(axis.from_us)), 1_000);
     let band = [Span::raw(name(&format!("held by, {span}")))].into_iter().chain(holders.iter().map(letter));
     let mut lines = vec![Line::from_iter(band)];
     let marks = axis.marks(&connection.times.events);
@@ -292,7 +297,7 @@ fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, connection: &
             "{} {:<words$}{:>12}  {}",
             cause::letter((held.limited_by, held.cause)),
             format!("{}{cause}", held.limited_by.as_str()),
-            Kind::Percent.alone(held.share * 100.0),
+            QuantityKind::Percent.alone(held.share * 100.0),
             "█".repeat(width.round() as usize),
             words = usize::from(WORDS) - 2
         );

@@ -1,6 +1,6 @@
 //! `pcap --page`, parts of a capture, and the captures on the page of an experiment: what a page has, taken apart as its script does it.
 
-use crate::pcap::{LOSSY, captured, told};
+use crate::pcap::{LOSSY, captured, pcap_json};
 use crate::pipefill::{Folder, names};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -62,7 +62,7 @@ fn made(folder: &Folder, words: &[&str]) -> String {
 #[test]
 fn a_page_has_the_figures_of_the_flow_at_every_level() {
     let (folder, file) = captured(LOSSY, "sender");
-    let flow = told(&folder, &file)["flows"][0].clone();
+    let flow = pcap_json(&folder, &file)["flows"][0].clone();
     let page = made(&folder, &["pcap", file.to_str().unwrap(), "--page", "a.html"]);
     assert!(page.contains(flow["src"].as_str().unwrap()) && page.contains("What can't be known from here"));
     let all = segments(&page);

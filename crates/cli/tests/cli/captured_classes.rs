@@ -1,7 +1,7 @@
 //! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
 //! segments behind a smaller MTU, requests that are lost.
 
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
 use serde_json::Value;
 use std::fs;
@@ -17,7 +17,7 @@ fn judged(scenario: &str) -> Vec<(String, &'static str, Value)> {
     let runs = folder.path("o/runs");
     let judge = |run: String| {
         ENDS.map(|end| {
-            let found = told(&folder, &runs.join(&run).join(format!("artifacts/{end}.pcapng")));
+            let found = pcap_json(&folder, &runs.join(&run).join(format!("artifacts/{end}.pcapng")));
             let flows = found["flows"].as_array().unwrap();
             let largest = flows.iter().max_by_key(|flow| flow["bytes"].as_u64());
             (run.clone(), end, largest.unwrap().clone())

@@ -1,7 +1,7 @@
 //! Captures of transfers whose limit and cause are known by construction: what the packets near either end show of it.
 
 use crate::conversations::{cell, planted};
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
 use pipefill_core::record::StreamEnd;
 use serde_json::Value;
@@ -135,7 +135,7 @@ fn grades(folder: &Folder, runs: &[PathBuf], end: StreamEnd) -> Grades {
     let file = ["sender", "receiver"][end as usize];
     let mut grades = Grades::default();
     for run in runs {
-        let found = told(folder, &run.join(format!("artifacts/{file}.pcapng")));
+        let found = pcap_json(folder, &run.join(format!("artifacts/{file}.pcapng")));
         grades.add(&cell(run), &found["flows"][0], &NOT_SEPARATED, end);
     }
     grades

@@ -1,8 +1,8 @@
 //! Captures whose clock was set while they were made.
 
 use crate::pipefill::Folder;
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::{Exchange, Seen, Setup};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
+use pipefill_testkit::captures::exchange::{CapturedPacket, Exchange, Setup};
 use serde_json::Value;
 use std::fs;
 
@@ -22,16 +22,16 @@ fn captured(folder: &Folder, name: &str, back_ms: u64) {
         isn: 5,
         stamp: 77,
     };
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<CapturedPacket> = Vec::new();
     Exchange::new(setup, &mut |packet| seen.push(packet)).run();
     seen.sort_by_key(|packet| packet.time_ns);
     let middle = seen.len() / 2;
-    let entry = |(at, packet): (usize, Seen)| Entry {
+    let entry = |(at, packet): (usize, CapturedPacket)| ContainerPacket {
         time_ns: packet.time_ns - if at < middle { 0 } else { back_ms * MS },
         original: packet.original,
         bytes: packet.frame,
     };
-    let entries: Vec<Entry> = seen.into_iter().enumerate().map(entry).collect();
+    let entries: Vec<ContainerPacket> = seen.into_iter().enumerate().map(entry).collect();
     fs::write(folder.path(name), pcap(Order { is_big: false }, false, &entries)).unwrap();
 }
 

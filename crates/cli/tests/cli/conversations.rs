@@ -1,6 +1,6 @@
 //! Conversations whose limit is known by construction, in the simulator: who holds them, and why, by the packets near either end.
 
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
 use serde_json::Value;
 use std::fs;
@@ -24,7 +24,7 @@ fn captures_of_conversations_name_what_was_planted() {
         let is_tcp = cell["spec"]["flows"][0]["protocol"] == "tcp";
         let planted = planted(&cell);
         for end in ENDS.iter().filter(|_| is_tcp) {
-            let found = told(&folder, &run.join(format!("artifacts/{end}.pcapng")));
+            let found = pcap_json(&folder, &run.join(format!("artifacts/{end}.pcapng")));
             let flow = &found["flows"][0];
             let word = |key: &str| flow[key].as_str().unwrap_or("null");
             let named = format!("{}/{}", word("limited_by"), word("cause"));

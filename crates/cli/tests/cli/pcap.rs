@@ -38,7 +38,7 @@ pub(crate) fn captured_run(folder: &Folder, scenario: &str) -> PathBuf {
     folder.path(&format!("o/runs/{run}"))
 }
 
-pub(crate) fn told(folder: &Folder, file: &Path) -> Value {
+pub(crate) fn pcap_json(folder: &Folder, file: &Path) -> Value {
     let output = folder.pipefill(&["pcap", file.to_str().unwrap(), "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found = serde_json::from_slice(&output.stdout).unwrap();
@@ -57,7 +57,7 @@ pub(crate) fn figures_hold(found: &Value) {
 #[test]
 fn a_flow_has_the_contracts_figures_and_the_records_retransmits() {
     let (folder, file) = captured(LOSSY, "sender");
-    let found = told(&folder, &file);
+    let found = pcap_json(&folder, &file);
     let report = folder.pipefill(&["report", "o", "--format", "json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let (flow, cell) = (&found["flows"][0], &report["cells"][0]);
@@ -123,7 +123,7 @@ fn the_receivers_packets_tell_it_or_say_unknown() {
 /// The capture of the catalogue's scenario `name` at `end` tells that `limit`.
 fn assert_limit(name: &str, end: &str, limit: &str) {
     let folder = Folder::new();
-    let found = told(&folder, &capture(&folder, &scenario(name), end));
+    let found = pcap_json(&folder, &capture(&folder, &scenario(name), end));
     let flow = &found["flows"][0];
     assert_eq!(flow["limited_by"], limit, "{name} at the {end}: {}", flow["verdict"]);
 }
@@ -134,7 +134,7 @@ fn both_ends_tell_the_same_window() {
     let folder = Folder::new();
     let run = captured_run(&folder, &scenario("rwnd-maximum"));
     let [near, afar] = ["sender", "receiver"]
-        .map(|end| told(&folder, &run.join(format!("artifacts/{end}.pcapng")))["flows"][0].clone());
+        .map(|end| pcap_json(&folder, &run.join(format!("artifacts/{end}.pcapng")))["flows"][0].clone());
     assert!(near["rwnd_bytes"].as_u64().is_some_and(|bytes| bytes > 65_536), "{near:#}");
     assert_eq!(near["rwnd_bytes"], afar["rwnd_bytes"]);
 }
@@ -143,7 +143,7 @@ fn both_ends_tell_the_same_window() {
 fn near_the_receiver_pushes_tell_an_application() {
     let text = "name = \"app\"\n[path]\nrtt = \"20ms\"\nrate = \"100mbit\"\n[[flow]]\nduration = \"3s\"\nbitrate = \"10mbit\"\n[run]\nrepeat = 1\n";
     let (folder, file) = captured(text, "receiver");
-    let flow = told(&folder, &file)["flows"][0].clone();
+    let flow = pcap_json(&folder, &file)["flows"][0].clone();
     assert_eq!((&flow["vantage"], &flow["limited_by"]), (&"receiver".into(), &"app".into()), "{flow:#}");
 }
 
@@ -182,7 +182,7 @@ fn standard_input_and_csv() {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("src,dst,limited_by,cause,us,share"));
     let held: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
-    let found = told(&folder, &file);
+    let found = pcap_json(&folder, &file);
     let sum: u64 = held.iter().map(|fields| fields[4].parse::<u64>().unwrap()).sum();
     assert_eq!(Some(sum), found["flows"][0]["span_us"].as_u64(), "{text}");
     assert!(held.iter().any(|fields| fields[2..4] == ["cwnd", "random_loss"]), "{text}");
@@ -214,8 +214,8 @@ fn a_file_tells_what_a_stream_tells() {
     let mut command = folder.pipefill(&["pcap", "-", "--json"]);
     let output = command.pipe_stdin(&file).unwrap().output().unwrap();
     let stream: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told(&folder, &file)["flows"], stream["flows"]);
-    assert_eq!(stream["flows"][0]["retransmits"], told(&folder, &capture)["flows"][0]["retransmits"]);
+    assert_eq!(pcap_json(&folder, &file)["flows"], stream["flows"]);
+    assert_eq!(stream["flows"][0]["retransmits"], pcap_json(&folder, &capture)["flows"][0]["retransmits"]);
     // Cut, it tells what a cut stream tells.
     fs::write(&file, &whole[..whole.len() - 700]).unwrap();
     let cut = folder.pipefill(&["pcap", "whole.pcap"]).output().unwrap();
@@ -279,7 +279,7 @@ fn reordering_and_slow_acks_are_reproduced_as_such() {
     for name in ["reorder-cubic", "ack-slow-reverse"] {
         let folder = Folder::new();
         let file = capture(&folder, &scenario(name), "sender");
-        let before = told(&folder, &file)["flows"][0].clone();
+        let before = pcap_json(&folder, &file)["flows"][0].clone();
         let words = ["pcap", file.to_str().unwrap(), "--scenario", "again.toml"];
         folder.pipefill(&words).assert().success();
         let output =

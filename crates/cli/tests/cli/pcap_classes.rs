@@ -1,9 +1,9 @@
 //! `pcap` on what other people's captures have and our own do not: short exchanges, a pair of packets that overtook each other, a timer, an end
 //! without a FIN, a NAT that pushes, one direction alone. Each is made here, and stands for a class of them.
 
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::Folder;
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
 use pipefill_testkit::captures::frame::{ACK, PSH, SYN, Tcp, ethernet};
 use serde_json::Value;
 use std::fs;
@@ -91,13 +91,13 @@ impl Capture {
         let entry = |(us, tcp): &(u64, Tcp)| {
             let bytes = ethernet(&[], 0x0800, &tcp.v4());
             let original = (bytes.len() + tcp.payload) as u32;
-            Entry { time_ns: 1_700_000_000_000_000_000 + us * 1_000, original, bytes }
+            ContainerPacket { time_ns: 1_700_000_000_000_000_000 + us * 1_000, original, bytes }
         };
-        let entries: Vec<Entry> = self.packets.iter().map(entry).collect();
+        let entries: Vec<ContainerPacket> = self.packets.iter().map(entry).collect();
         let folder = Folder::new();
         let file = folder.path("class.pcap");
         fs::write(&file, pcap(Order { is_big: false }, false, &entries)).unwrap();
-        let found = told(&folder, &file);
+        let found = pcap_json(&folder, &file);
         let port = [":40000", ":80"][end];
         let flows = found["flows"].as_array().unwrap();
         flows.iter().find(|flow| flow["src"].as_str().unwrap().ends_with(port)).cloned()

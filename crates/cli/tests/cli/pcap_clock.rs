@@ -1,8 +1,8 @@
 //! `pcap` on captures whose clock is coarse: what it says of that, and what it leaves out.
 
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::Folder;
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
 use pipefill_testkit::captures::exchange::{Exchange, Setup};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -28,12 +28,12 @@ fn by_clock(folder: &Folder, segments: u64, tick_ns: u64) -> PathBuf {
     let mut entries = Vec::new();
     Exchange::new(setup, &mut |packet| {
         let (time_ns, original) = (packet.time_ns / tick_ns * tick_ns, packet.original);
-        entries.push(Entry { time_ns, original, bytes: packet.frame });
+        entries.push(ContainerPacket { time_ns, original, bytes: packet.frame });
     })
     .run();
     let begin_ns = entries[0].time_ns;
     let ping = [&[2; 12][..], &[8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 1], &[0; 18]].concat();
-    entries.extend((0..20).map(|at| Entry {
+    entries.extend((0..20).map(|at| ContainerPacket {
         time_ns: begin_ns + at * tick_ns,
         original: 42,
         bytes: ping.clone(),
@@ -48,12 +48,12 @@ fn by_clock(folder: &Folder, segments: u64, tick_ns: u64) -> PathBuf {
 fn the_resolution_is_told_and_no_round_trip_is_zero() {
     let folder = Folder::new();
     let file = by_clock(&folder, 6_000, 1_000);
-    let fine = told(&folder, &file);
+    let fine = pcap_json(&folder, &file);
     assert!(fine["clock_resolution_us"].is_null(), "{fine:#}");
     folder.pipefill(&["pcap", "one.pcap"]).assert().success().stdout(contains("resolution").not());
     for (tick_ns, in_words) in [(10 * MS, "10 ms"), (500 * MS, "500 ms"), (1_000 * MS, "1 s")] {
         let file = by_clock(&folder, 6_000, tick_ns);
-        let found = told(&folder, &file);
+        let found = pcap_json(&folder, &file);
         let flow = &found["flows"][0];
         assert_eq!(found["clock_resolution_us"], tick_ns / 1_000);
         assert_eq!(
@@ -75,7 +75,7 @@ fn a_rate_needs_five_ticks() {
     let folder = Folder::new();
     for (segments, ticks) in [(200, 2), (600, 7)] {
         let file = by_clock(&folder, segments, 100 * MS);
-        let found = told(&folder, &file);
+        let found = pcap_json(&folder, &file);
         let flow = &found["flows"][0];
         assert_eq!(flow["goodput_bps"].is_null(), ticks < 5, "{flow:#}");
         if ticks < 5 {

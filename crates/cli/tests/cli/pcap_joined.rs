@@ -41,7 +41,7 @@ fn counted(manifest: &Value, direction: &str, is_it: impl Fn(&str) -> bool) -> u
 }
 
 /// Over all connections, `what` of the direction that the simulator calls so.
-fn told(found: &Value, direction: &str, what: impl Fn(&Value) -> u64) -> u64 {
+fn total(found: &Value, direction: &str, what: impl Fn(&Value) -> u64) -> u64 {
     let mut seen = Vec::new();
     let mut sum = 0;
     for flow in found["flows"].as_array().unwrap() {
@@ -88,8 +88,8 @@ fn what_was_lost_is_what_the_simulator_has_dropped() {
             });
             let backlog =
                 count("offered_packets") + count("duplicated_packets") - count("delivered_packets") - dropped;
-            let lost = told(&found, direction, lost);
-            let after = told(&found, direction, |way| way["unmatched"]["sent_after"].as_u64().unwrap());
+            let lost = total(&found, direction, lost);
+            let after = total(&found, direction, |way| way["unmatched"]["sent_after"].as_u64().unwrap());
             assert_eq!(lost + after, dropped + backlog, "{name} {direction}");
             assert!(lost <= dropped && lost + at_end >= dropped, "{name} {direction}: {lost} of {dropped}");
             let odd = |way: &Value| {
@@ -98,7 +98,7 @@ fn what_was_lost_is_what_the_simulator_has_dropped() {
                     .map(|name| way["unmatched"][name].as_u64().unwrap())
                     .sum()
             };
-            assert_eq!(told(&found, direction, odd), 0, "{name} {direction}");
+            assert_eq!(total(&found, direction, odd), 0, "{name} {direction}");
         }
     }
 }
@@ -132,14 +132,14 @@ fn duplicates_and_overtaken_packets_are_counted() {
         "name = \"d\"\n[path]\nrtt = \"40ms\"\nduplicate = \"1%\"\n[[flow]]\nduration = \"8s\"\nbitrate = \"8mbit\"\n[run]\nrepeat = 1\n",
     );
     let found = joined(&folder, "sender.pcapng", "receiver.pcapng");
-    let twice = told(&found, "forward", |way| way["duplicated"].as_u64().unwrap());
+    let twice = total(&found, "forward", |way| way["duplicated"].as_u64().unwrap());
     let truth = counted(&manifest, "forward", |name| name == "duplicated_packets");
     // A copy may be on its way at the end.
     assert!(truth > 20 && twice <= truth && twice + 2 >= truth, "{twice} of {truth}");
     let folder = Folder::new();
     let manifest = run_in(&folder, &scenario("reorder-bbr"));
     let found = joined(&folder, "sender.pcapng", "receiver.pcapng");
-    let overtaken = told(&found, "forward", |way| way["reordered"].as_u64().unwrap());
+    let overtaken = total(&found, "forward", |way| way["reordered"].as_u64().unwrap());
     assert_eq!(overtaken, counted(&manifest, "forward", |name| name == "reordered_packets"));
     // The sender's capture alone takes it for loss.
     assert_eq!(found["flows"][0]["cwnd_cause"], "reordering", "{}", found["flows"][0]["verdict"]);
@@ -243,7 +243,7 @@ fn a_short_snap_length_loses_nothing_or_is_told() {
     let dropped = counted(&manifest, "forward", |counter| {
         counter.starts_with("dropped_") && counter.ends_with("_packets")
     });
-    assert_eq!([&whole, &short].map(|found| told(found, "forward", lost)), [dropped; 2]);
+    assert_eq!([&whole, &short].map(|found| total(found, "forward", lost)), [dropped; 2]);
     folder
         .pipefill(&["pcap", "sender.pcapng", "40.pcap"])
         .assert()

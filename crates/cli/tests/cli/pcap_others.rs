@@ -1,8 +1,8 @@
 //! `pcap` on captures that are not TCP alone, and of other stacks than Linux: UDP flows, what is not read, whose stack it is and what that changes in the advice.
 
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::Folder;
-use pipefill_testkit::captures::container::{Entry, Order, pcap_header, pcap_record};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap_header, pcap_record};
 use pipefill_testkit::captures::datagram::{quic_long, quic_short, rtp, udp};
 use pipefill_testkit::captures::frame::{ACK, CWR, ECE, SYN, Tcp, behind_nat, ethernet, stamps, syn_options};
 use predicates::prelude::PredicateBooleanExt;
@@ -22,7 +22,7 @@ fn write(folder: &Folder, name: &str, link: u32, packets: &[(u64, Vec<u8>, u32)]
         bytes.extend(pcap_record(
             ORDER,
             1000,
-            &Entry { time_ns: *time_ns, original, bytes: captured.clone() },
+            &ContainerPacket { time_ns: *time_ns, original, bytes: captured.clone() },
         ));
     }
     let file = folder.path(name);
@@ -52,7 +52,7 @@ fn udp_flows_have_their_kind_and_their_figures() {
     packets.extend((0..10).map(|at| (at * 100 * MS, udp((9, 7), &[0; 100], 0), 0)));
     packets.sort_by_key(|(time_ns, ..)| *time_ns);
     let file = write(&folder, "udp.pcap", 101, &packets);
-    let found = told(&folder, &file);
+    let found = pcap_json(&folder, &file);
     let flow = |src: &str| {
         let all = found["udp_flows"].as_array().unwrap();
         all.iter().find(|flow| flow["src"] == src).unwrap_or_else(|| panic!("{found:#}")).clone()
@@ -94,14 +94,14 @@ fn what_is_not_read_is_named_with_what_to_do() {
     let mut dccp = sctp.clone();
     dccp[9] = 33;
     let file = write(&folder, "others.pcap", 101, &[(0, sctp.clone(), 0), (MS, sctp, 0), (2 * MS, dccp, 0)]);
-    let found = told(&folder, &file);
+    let found = pcap_json(&folder, &file);
     assert_eq!(found["not_understood"], serde_json::json!({ "DCCP": 1, "SCTP": 2 }));
     assert!(
         text(&folder, &file)
             .contains("No TCP connection carried data. The capture has 1 packet of DCCP, 2 packets of SCTP.")
     );
     let file = write(&folder, "usb.pcap", 189, &[(0, vec![1; 60], 0)]);
-    assert_eq!(told(&folder, &file)["not_understood"]["link type USB_LINUX (189)"], 1);
+    assert_eq!(pcap_json(&folder, &file)["not_understood"]["link type USB_LINUX (189)"], 1);
     assert!(text(&folder, &file).contains("editcap -C N -T rawip"));
     for begin in [&b"GMBU\0\0\0\0\0\0\0\0\0\0\0\0\0\0"[..], b"snoop\0\0\0\0\0\0\x02\0\0\0\x04"] {
         fs::write(folder.path("foreign"), begin).unwrap();
@@ -172,7 +172,7 @@ fn advice_names_settings_of_linux_for_linux_alone() {
     let linux = Receiver { options: syn_options(1460, 0, 1, 1), ttl: 64 };
     for (receiver, stack) in [(windows(), "windows"), (linux, "linux")] {
         let file = write(&folder, "window.pcap", 101, &limited_by_window(&receiver));
-        let found = told(&folder, &file);
+        let found = pcap_json(&folder, &file);
         let flow = &found["flows"][0];
         assert_eq!(flow["limited_by"], "rwnd", "{flow:#}");
         assert_eq!((&flow["stack"], &flow["stack_confidence"]), (&"linux".into(), &"certain".into()));
@@ -217,7 +217,7 @@ fn options_and_marks_are_counted_unless_the_bits_are_a_counter() {
             packets.push((u64::from(at + 2) * 10 * MS, data.v4(), 1000));
             packets.push((u64::from(at + 2) * 10 * MS + 5 * MS, ack.back().v4(), 0));
         }
-        told(&folder, &write(&folder, "ecn.pcap", 101, &packets))["flows"][0].clone()
+        pcap_json(&folder, &write(&folder, "ecn.pcap", 101, &packets))["flows"][0].clone()
     };
     let classic = flow(false);
     let options = &classic["options"];
@@ -255,7 +255,7 @@ fn both_sides_of_a_nat_are_told_of_as_one_connection() {
     }
     packets.sort_by_key(|(time_ns, ..)| *time_ns);
     let file = write(&folder, "router.pcap", 1, &packets);
-    let found = told(&folder, &file);
+    let found = pcap_json(&folder, &file);
     let sides = [["192.0.2.1:40000", "198.51.100.2:80"], ["203.0.113.9:61000", "198.51.100.2:80"]];
     assert_eq!(found["nat"], serde_json::json!([{ "connections": sides }]));
     let flows = found["flows"].as_array().unwrap();
@@ -276,7 +276,7 @@ fn the_setup_begins_with_the_first_syn_and_syns_that_were_lost_are_told() {
     let (_, syn, payload) = limited_by_window(&windows()).swap_remove(0);
     let packets: Vec<(u64, Vec<u8>, u32)> = std::iter::once((0, syn, payload)).chain(later).collect();
     let file = write(&folder, "setup.pcap", 101, &packets);
-    let found = told(&folder, &file);
+    let found = pcap_json(&folder, &file);
     assert_eq!(found["flows"][0]["setup_us"], 3_101_000);
     assert!(found["flows"][0]["active_bps"].as_u64() > Some(0));
     let text = text(&folder, &file);
@@ -363,7 +363,7 @@ fn a_receiver_that_echoes_marks_again_and_again_has_a_sender_whose_window_is_cut
     packets.sort_by_key(|(time_ns, _)| *time_ns);
     let packets: Vec<(u64, Vec<u8>, u32)> =
         packets.into_iter().map(|(at, tcp)| (at, tcp.v4(), tcp.payload as u32)).collect();
-    let flow = &told(&folder, &write(&folder, "marks.pcap", 101, &packets))["flows"][0];
+    let flow = &pcap_json(&folder, &write(&folder, "marks.pcap", 101, &packets))["flows"][0];
     assert_eq!((&flow["limited_by"], &flow["cause"]), (&"cwnd".into(), &"ecn".into()), "{flow:#}");
     assert_eq!((&flow["vantage"], &flow["counts"]["ce"]), (&"receiver".into(), &40.into()), "{flow:#}");
 }

@@ -4,11 +4,11 @@
 //! of 100 ms of FreeBSD (`net.inet.tcp.delacktime`, before 14), of 250 ms of lwIP (`TCP_TMR_INTERVAL`), all below the 500 ms of RFC 1122 4.2.3.2; windows
 //! without scaling of Windows XP (44 segments of 1460 bytes) and of lwIP (`TCP_WND`, four segments); 536 bytes without the MSS option (RFC 9293 3.7.1).
 
-use crate::pcap::told;
+use crate::pcap::pcap_json;
 use crate::pipefill::Folder;
-use pipefill_testkit::captures::container::{Entry, Order, pcap};
-use pipefill_testkit::captures::exchange::Seen;
-use pipefill_testkit::captures::manner::{Manner, Way, bulk, conversation, one_at_a_time};
+use pipefill_testkit::captures::container::{ContainerPacket, Order, pcap};
+use pipefill_testkit::captures::exchange::CapturedPacket;
+use pipefill_testkit::captures::manner::{CapturedPath, Manner, bulk, conversation, one_at_a_time};
 use serde_json::Value;
 use std::fs;
 
@@ -66,15 +66,18 @@ fn lwip() -> Manner {
 }
 
 /// The flow with the most bytes, captured at the client and at the server.
-fn judged(made: impl Fn(bool) -> Vec<Seen>) -> [Value; 2] {
+fn judged(made: impl Fn(bool) -> Vec<CapturedPacket>) -> [Value; 2] {
     let folder = Folder::new();
     [false, true].map(|is_at_receiver| {
-        let entry =
-            |packet: Seen| Entry { time_ns: packet.time_ns, original: packet.original, bytes: packet.frame };
-        let entries: Vec<Entry> = made(is_at_receiver).into_iter().map(entry).collect();
+        let entry = |packet: CapturedPacket| ContainerPacket {
+            time_ns: packet.time_ns,
+            original: packet.original,
+            bytes: packet.frame,
+        };
+        let entries: Vec<ContainerPacket> = made(is_at_receiver).into_iter().map(entry).collect();
         let file = folder.path("one.pcap");
         fs::write(&file, pcap(Order { is_big: false }, false, &entries)).unwrap();
-        let found = told(&folder, &file);
+        let found = pcap_json(&folder, &file);
         let flow = found["flows"][0].clone();
         let is_at_its_sender = is_at_receiver == flow["src"].as_str().unwrap().ends_with(":80");
         assert_eq!(flow["vantage"], if is_at_its_sender { "sender" } else { "receiver" }, "{flow:#}");
@@ -82,8 +85,8 @@ fn judged(made: impl Fn(bool) -> Vec<Seen>) -> [Value; 2] {
     })
 }
 
-fn way(rtt_ms: u64, gap_us: u64) -> impl Fn(bool) -> Way {
-    move |is_at_receiver| Way { rtt_ns: rtt_ms * MS, gap_ns: gap_us * 1_000, is_at_receiver }
+fn path_of(rtt_ms: u64, gap_us: u64) -> impl Fn(bool) -> CapturedPath {
+    move |is_at_receiver| CapturedPath { rtt_ns: rtt_ms * MS, gap_ns: gap_us * 1_000, is_at_receiver }
 }
 
 fn limits(flows: &[Value; 2]) -> [[&str; 2]; 2] {
@@ -92,7 +95,7 @@ fn limits(flows: &[Value; 2]) -> [[&str; 2]; 2] {
 
 #[test]
 fn a_window_of_64_kb_without_scaling_limits() {
-    let (xp, way) = (windows_xp(), way(100, 120));
+    let (xp, way) = (windows_xp(), path_of(100, 120));
     let flows = judged(|is_at_receiver| bulk([&xp, &xp], way(is_at_receiver), 1_460, 3_000));
     for flow in &flows {
         assert_eq!((&flow["stack"], &flow["options"]["window_scale"]), (&"windows".into(), &0.into()));
@@ -103,7 +106,7 @@ fn a_window_of_64_kb_without_scaling_limits() {
 
 #[test]
 fn four_segments_of_536_bytes_limit() {
-    let (lwip, way) = (lwip(), way(30, 100));
+    let (lwip, way) = (lwip(), path_of(30, 100));
     let flows = judged(|is_at_receiver| bulk([&lwip, &lwip], way(is_at_receiver), 536, 2_000));
     for flow in &flows {
         assert_eq!((&flow["stack"], &flow["options"]["mss_bytes"]), (&"embedded".into(), &536.into()));
@@ -114,7 +117,7 @@ fn four_segments_of_536_bytes_limit() {
 
 #[test]
 fn a_path_is_full_whatever_the_stack() {
-    let way = way(20, 1_200);
+    let way = path_of(20, 1_200);
     for (manner, stack) in [(freebsd(), "bsd"), (windows_10(), "windows")] {
         let flows = judged(|is_at_receiver| bulk([&manner, &manner], way(is_at_receiver), 1_448, 6_000));
         for flow in &flows {
@@ -129,7 +132,7 @@ fn a_path_is_full_whatever_the_stack() {
 
 #[test]
 fn an_ack_that_is_delayed_by_200_ms_limits() {
-    let (windows, way) = (windows_10(), way(10, 120));
+    let (windows, way) = (windows_10(), path_of(10, 120));
     let flows = judged(|is_at_receiver| one_at_a_time([&windows, &windows], way(is_at_receiver), 1_460, 40));
     assert_eq!(limits(&flows), [["app", "delayed_ack"]; 2], "{:#}", flows[0]);
 }
@@ -138,7 +141,7 @@ fn an_ack_that_is_delayed_by_200_ms_limits() {
 fn a_conversation_waits_for_its_server_or_for_its_path() {
     for (manner, mss) in [(lwip(), 536), (windows_xp(), 1_460), (freebsd(), 1_448)] {
         for (think_ms, rtt_ms, cause) in [(50, 5, "response"), (0, 40, "turns")] {
-            let way = way(rtt_ms, 100);
+            let way = path_of(rtt_ms, 100);
             let flows = judged(|is_at_receiver| {
                 conversation([&manner, &manner], way(is_at_receiver), (mss, think_ms * MS), 50)
             });

@@ -52,7 +52,7 @@ repeat = 1
 "#;
 
 /// What is found of the first flow of a run by its own socket.
-struct Found {
+struct RunVerdict {
     run: String,
     limited_by: Option<LimitedBy>,
     cwnd_cause: Option<CwndCause>,
@@ -60,7 +60,7 @@ struct Found {
 }
 
 /// Of each cell of `scenario` in the simulator with `sets`, whose first flow is `planned` with all facts.
-fn found(scenario: &str, planned: &str, sets: &[&str]) -> Vec<Found> {
+fn verdicts(scenario: &str, planned: &str, sets: &[&str]) -> Vec<RunVerdict> {
     let folder = Folder::new();
     folder.write("sharers.toml", scenario);
     let sets = sets.iter().flat_map(|&set| ["--set", set]);
@@ -76,7 +76,7 @@ fn found(scenario: &str, planned: &str, sets: &[&str]) -> Vec<Found> {
     runs.map(|run| judged_alone(&run.unwrap().path())).collect()
 }
 
-fn judged_alone(directory: &Path) -> Found {
+fn judged_alone(directory: &Path) -> RunVerdict {
     let record = RecordReader::open(directory).unwrap().expect("a record");
     let samples = record.table::<TcpSample>().unwrap().map(Result::unwrap);
     let samples: Vec<TcpSample> =
@@ -92,7 +92,7 @@ fn judged_alone(directory: &Path) -> Found {
         cpu: ConnectionCpu::default(),
     };
     let flow = judge_together(&[connection]).0.remove(0).remove(0).flow;
-    Found {
+    RunVerdict {
         run: directory.display().to_string(),
         limited_by: flow.verdict.limited_by,
         cwnd_cause: flow.verdict.cwnd_cause,
@@ -107,8 +107,8 @@ fn judged_alone(directory: &Path) -> Found {
 fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
     for congestion_control in ["cubic", "reno"] {
         let set = format!("host.congestion_control={congestion_control}");
-        let all = found(SHARED, "path", &[&set, "path.queue=[1bdp,2bdp]"]);
-        for Found { run, limited_by, verdict, .. } in &all {
+        let all = verdicts(SHARED, "path", &[&set, "path.queue=[1bdp,2bdp]"]);
+        for RunVerdict { run, limited_by, verdict, .. } in &all {
             assert_eq!(*limited_by, Some(LimitedBy::Path), "{congestion_control} {run}: {verdict}");
         }
         // Of a slow one the second connection takes little in 5 s.
@@ -121,12 +121,12 @@ fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
 /// BBR fills a deep queue without a loss: then nothing tells others at the bottleneck from ACKs that wait.
 #[test]
 fn a_queue_that_loses_nothing_may_be_that_of_the_acks() {
-    let all = found(SHARED, "path", &["host.congestion_control=bbr", "path.queue=4bdp"]);
-    let is_open = |run: &&Found| run.limited_by == Some(LimitedBy::Cwnd) && run.cwnd_cause.is_none();
-    for Found { run, verdict, .. } in all.iter().filter(is_open) {
+    let all = verdicts(SHARED, "path", &["host.congestion_control=bbr", "path.queue=4bdp"]);
+    let is_open = |run: &&RunVerdict| run.limited_by == Some(LimitedBy::Cwnd) && run.cwnd_cause.is_none();
+    for RunVerdict { run, verdict, .. } in all.iter().filter(is_open) {
         assert!(verdict.contains("or ACKs wait"), "{run}: {verdict}");
     }
-    for Found { run, limited_by, verdict, .. } in all.iter().filter(|run| !is_open(run)) {
+    for RunVerdict { run, limited_by, verdict, .. } in all.iter().filter(|run| !is_open(run)) {
         assert_eq!(*limited_by, Some(LimitedBy::Path), "{run}: {verdict}");
     }
     assert!(all.iter().filter(is_open).count() >= 3);
@@ -135,7 +135,7 @@ fn a_queue_that_loses_nothing_may_be_that_of_the_acks() {
 /// A round trip of several times that at which the queue dropped is not that queue's.
 #[test]
 fn acks_that_wait_are_told_from_a_queue_that_dropped_once() {
-    for Found { run, limited_by, cwnd_cause, verdict } in found(SLOW_WAY_BACK, "cwnd", &[]) {
+    for RunVerdict { run, limited_by, cwnd_cause, verdict } in verdicts(SLOW_WAY_BACK, "cwnd", &[]) {
         let told = (limited_by, cwnd_cause);
         assert_eq!(told, (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath)), "{run}: {verdict}");
     }

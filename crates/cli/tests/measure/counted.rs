@@ -69,7 +69,7 @@ fn agree(at: usize, [path, host, flow]: [&str; 3]) -> Outcome {
     for (stream, states) in (0..).zip(&capture.connections) {
         let mut agreement = Agreement::default();
         let of_sender = |row: &&TcpSample| row.end == StreamEnd::Sender && row.stream == stream;
-        rows.iter().filter(of_sender).for_each(|row| agreement.take(row, capture.zero_ns, states));
+        rows.iter().filter(of_sender).for_each(|row| agreement.push(row, capture.zero_ns, states));
         println!(
             "{at:02} {packets} stream {stream}: {agreement}; {}",
             [path, host, flow].join(", ").replace('\n', ", ")

@@ -17,7 +17,7 @@ mod rounds;
 pub use pipefill::{Folder, names};
 
 use libtest_mimic::{Arguments, Completion, Trial};
-use pipefill_testkit::witness::{Kind, Testimony, Witness};
+use pipefill_testkit::witness::{LatenessKind, Testimony, Witness};
 use rounds::Round;
 use serde_json::Value;
 use signal_hook::consts::SIGHUP;
@@ -296,9 +296,9 @@ pub fn excused(seen: &Testimony, invalid: &str) -> Skip {
     }
     let is_starved = invalid.contains("starved_cpu") && !invalid.contains("late_");
     let kind = match is_as_a_rule(invalid) {
-        true => Kind::AsARule,
-        false if is_starved => Kind::Starved,
-        false => Kind::AtTimes,
+        true => LatenessKind::AsARule,
+        false if is_starved => LatenessKind::Starved,
+        false => LatenessKind::AtTimes,
     };
     match seen.machine_was_late(kind) {
         Some(why) => Skip::MachineLate(format!("{why}: {invalid}")),

@@ -120,7 +120,7 @@ impl Episode {
     const LONGEST: usize = 4096;
 
     /// Takes a retransmission; returns whether there are rows to hand on by [`Episode::end`] now.
-    pub fn take(&mut self, row: Retransmit) -> bool {
+    pub fn push(&mut self, row: Retransmit) -> bool {
         self.waiting.push(row);
         row.kind == RetransmitKind::Tlp || self.waiting.len() >= Self::LONGEST
     }
@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn an_undone_recovery_makes_its_retransmits_spurious_and_no_others() {
         let mut episode = Episode::default();
-        assert!(!episode.take(row(1, CaState::Recovery)));
-        assert!(!episode.take(row(2, CaState::Loss)));
+        assert!(!episode.push(row(1, CaState::Recovery)));
+        assert!(!episode.push(row(2, CaState::Loss)));
         let kinds: Vec<_> = episode.end(true).map(|row| (row.t_us, row.kind)).collect();
         assert_eq!(kinds, [(1, RetransmitKind::Spurious), (2, RetransmitKind::Spurious)]);
-        assert!(episode.take(row(3, CaState::Open)), "a probe waits for nothing");
+        assert!(episode.push(row(3, CaState::Open)), "a probe waits for nothing");
         assert_eq!(episode.end(false).map(|row| row.kind).collect::<Vec<_>>(), [RetransmitKind::Tlp]);
         assert_eq!(episode.end(true).count(), 0);
     }

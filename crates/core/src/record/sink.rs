@@ -19,7 +19,7 @@ pub trait Sink: Send {
     ///
     /// # Errors
     /// [`SinkError`] where it can't be kept; the run has to end then.
-    fn take(&mut self, row: AnyRow) -> Result<(), SinkError>;
+    fn push(&mut self, row: AnyRow) -> Result<(), SinkError>;
 
     /// Begins a file beside the tables, e.g. a capture. What was written to it by the end of the run belongs to the record. Where no files
     /// are kept, what is written goes nowhere.
@@ -149,7 +149,7 @@ impl InMemory {
 }
 
 impl Sink for InMemory {
-    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, row: AnyRow) -> Result<(), SinkError> {
         match row {
             AnyRow::Tcp(row) => self.tcp.push(row),
             AnyRow::Delivery(row) => self.delivery.push(row),

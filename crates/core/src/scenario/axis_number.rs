@@ -1,7 +1,7 @@
 //! The value of an axis as a number, for plots and data frames: its text has a unit that only a scenario's parser reads.
 
 use super::forms::loss;
-use super::key::{Key, Kind};
+use super::key::{Key, KeyKind};
 use super::section::Section;
 use crate::cell::LossSpec;
 use crate::parse::{bytes, count, duration, queue_limit, rate_or_zero, ratio, sysctl_triple};
@@ -15,35 +15,35 @@ use crate::units::QueueLimit;
 pub fn axis_number(path: &str, value: &str) -> Option<(String, f64)> {
     let key = key_of(path)?;
     let (unit, number) = match key.kind {
-        Kind::Duration => ("_s", duration(value).ok()?.as_secs_f64()),
-        Kind::Rate => ("_bps", rate_or_zero(value).ok()?.bps() as f64),
-        Kind::Bytes => ("_bytes", bytes(value).ok()?.get() as f64),
-        Kind::Ratio => ("_ratio", ratio(value).ok()?.fraction()),
-        Kind::Loss => match loss(value).ok()? {
+        KeyKind::Duration => ("_s", duration(value).ok()?.as_secs_f64()),
+        KeyKind::Rate => ("_bps", rate_or_zero(value).ok()?.bps() as f64),
+        KeyKind::Bytes => ("_bytes", bytes(value).ok()?.get() as f64),
+        KeyKind::Ratio => ("_ratio", ratio(value).ok()?.fraction()),
+        KeyKind::Loss => match loss(value).ok()? {
             LossSpec::None => ("_ratio", 0.0),
             LossSpec::Independent(share) => ("_ratio", share.fraction()),
             LossSpec::GilbertElliott { .. } | LossSpec::Packets(_) => return None,
         },
-        Kind::Queue => match queue_limit(value).ok()? {
+        KeyKind::Queue => match queue_limit(value).ok()? {
             QueueLimit::Bytes(size) => ("_bytes", size.get() as f64),
             QueueLimit::Packets(packets) => ("_packets", packets as f64),
             QueueLimit::Bdp(multiple) => ("_bdp", multiple),
         },
-        Kind::Buffers => ("_max_bytes", sysctl_triple(value).ok()?.rsplit(' ').next()?.parse().ok()?),
+        KeyKind::Buffers => ("_max_bytes", sysctl_triple(value).ok()?.rsplit(' ').next()?.parse().ok()?),
         // A count of bytes, as `ip link` has it.
-        Kind::Count if key.name.ends_with("mtu") => ("_bytes", count(value).ok()? as f64),
-        Kind::Count | Kind::Sysctl => ("", count(value).ok()? as f64),
-        Kind::Flag
-        | Kind::Word
-        | Kind::Sizes
-        | Kind::Application
-        | Kind::Aqm
-        | Kind::Writes
-        | Kind::Trace
-        | Kind::DelayTrace
-        | Kind::LossTrace
-        | Kind::Profile
-        | Kind::Expectation => return None,
+        KeyKind::Count if key.name.ends_with("mtu") => ("_bytes", count(value).ok()? as f64),
+        KeyKind::Count | KeyKind::Sysctl => ("", count(value).ok()? as f64),
+        KeyKind::Flag
+        | KeyKind::Word
+        | KeyKind::Sizes
+        | KeyKind::Application
+        | KeyKind::Aqm
+        | KeyKind::Writes
+        | KeyKind::Trace
+        | KeyKind::DelayTrace
+        | KeyKind::LossTrace
+        | KeyKind::Profile
+        | KeyKind::Expectation => return None,
     };
     let name: String = path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     Some((name + unit, number))

@@ -3,12 +3,12 @@
 use super::aqm;
 use super::bounds::{CHANGES_MAX, FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, ScenarioProblem};
-use super::key::{APP, CHANGE, Key, Kind, SYSCTL, Slot};
+use super::key::{APP, CHANGE, Key, KeyKind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
 use super::published::{self, PublishedTable};
 use super::section::Section;
 use super::tc_words;
-use super::toml::{Entry, entries, in_file, scalar, tables};
+use super::toml::{TomlEntry, entries, in_file, scalar, tables};
 use crate::parse::nearest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -246,7 +246,7 @@ impl Reader {
         layer
     }
 
-    fn section(&mut self, entry: &Entry<'_>, section: Section, layer: &mut Layer) {
+    fn section(&mut self, entry: &TomlEntry<'_>, section: Section, layer: &mut Layer) {
         match entry.item.as_table_like() {
             Some(table) => self.keys(table, section, &Slot::new(section, ""), layer),
             None => self.report(
@@ -257,7 +257,7 @@ impl Reader {
         }
     }
 
-    fn flows(&mut self, entry: &Entry<'_>, is_override: bool, layer: &mut Layer) {
+    fn flows(&mut self, entry: &TomlEntry<'_>, is_override: bool, layer: &mut Layer) {
         if let Some(flows) = tables(entry.item).filter(|flows| !flows.is_empty()) {
             layer.flows = Some(flows.len());
             if flows.len() > FLOWS_MAX {
@@ -301,8 +301,8 @@ impl Reader {
                 continue;
             }
             match Key::find(section, entry.name) {
-                Some(key) if key.kind == Kind::Application => self.application(&entry, key, place, layer),
-                Some(key) if key.kind == Kind::Aqm => self.aqm(&entry, key, place, layer),
+                Some(key) if key.kind == KeyKind::Application => self.application(&entry, key, place, layer),
+                Some(key) if key.kind == KeyKind::Aqm => self.aqm(&entry, key, place, layer),
                 Some(key) => {
                     let name = entry.name.to_owned();
                     self.setting(&entry, key, Slot { name, ..place.clone() }, layer);
@@ -318,7 +318,7 @@ impl Reader {
     }
 
     /// `policer = { rate = "20mbit", burst = "64KiB" }`, whose keys are called `policer.rate` and `policer.burst`.
-    fn table_of_keys(&mut self, entry: &Entry<'_>, place: &Slot, layer: &mut Layer) {
+    fn table_of_keys(&mut self, entry: &TomlEntry<'_>, place: &Slot, layer: &mut Layer) {
         let names = Key::of_table(place.section, entry.name);
         let Some(table) = entry.item.as_table_like() else {
             let example = |name: &&str| {
@@ -343,7 +343,7 @@ impl Reader {
     }
 
     /// `[[path.change]]`: each table's keys are called by its number, `change.0.at`.
-    fn changes(&mut self, entry: &Entry<'_>, layer: &mut Layer) {
+    fn changes(&mut self, entry: &TomlEntry<'_>, layer: &mut Layer) {
         let list = tables(entry.item).filter(|list| (1..=CHANGES_MAX).contains(&list.len()));
         let Some(list) = list else {
             let message = format!("changes must be a list of 1 to {CHANGES_MAX} tables");
@@ -368,7 +368,7 @@ impl Reader {
     }
 
     /// `app = "bulk"`, a table with `kind` whose parameters are keys of their own, or a list of both, which is an axis.
-    fn application(&mut self, entry: &Entry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
+    fn application(&mut self, entry: &TomlEntry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
         let slot = Slot { name: key.name.to_owned(), ..place.clone() };
         let Some(table) = entry.item.as_table_like() else {
             self.setting(entry, key, slot, layer);
@@ -383,7 +383,7 @@ impl Reader {
     }
 
     /// `kind`, which is the value of `key` itself, or a parameter, which is a key of its own.
-    fn parameter(&mut self, entry: &Entry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
+    fn parameter(&mut self, entry: &TomlEntry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
         let name = match entry.name {
             KIND => key.name.to_owned(),
             name => format!("{APP}{name}"),
@@ -438,7 +438,7 @@ impl Reader {
     }
 
     /// `aqm = "fq_codel"`, a table with `kind`, or a list of both, which is an axis.
-    fn aqm(&mut self, entry: &Entry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
+    fn aqm(&mut self, entry: &TomlEntry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
         let slot = Slot { name: key.name.to_owned(), ..place.clone() };
         let Some(table) = entry.item.as_table_like() else {
             self.setting(entry, key, slot, layer);
@@ -479,7 +479,7 @@ impl Reader {
     }
 
     /// `[host.sysctl]`: quoted names, or dotted ones, which TOML reads as tables in tables.
-    fn sysctls(&mut self, entry: &Entry<'_>, prefix: &str, place: &Slot, layer: &mut Layer) {
+    fn sysctls(&mut self, entry: &TomlEntry<'_>, prefix: &str, place: &Slot, layer: &mut Layer) {
         let Some(table) = entry.item.as_table_like() else {
             let example =
                 "write [host.sysctl] on a line of its own, and below it e.g. \"net.ipv4.tcp_sack\" = 0";
@@ -496,11 +496,11 @@ impl Reader {
         }
     }
 
-    fn setting(&mut self, entry: &Entry<'_>, key: &'static Key, slot: Slot, layer: &mut Layer) {
+    fn setting(&mut self, entry: &TomlEntry<'_>, key: &'static Key, slot: Slot, layer: &mut Layer) {
         let at = entry.value_at();
         let (values, is_axis) = match entry.item {
             Item::Value(Value::Array(list))
-                if key.kind != Kind::Writes || list.iter().any(Value::is_array) =>
+                if key.kind != KeyKind::Writes || list.iter().any(Value::is_array) =>
             {
                 (list.iter().map(|value| self.text(value, key)).collect(), true)
             }
@@ -521,28 +521,28 @@ impl Reader {
     /// A value's text where its TOML type fits the key: words need quotes, switches of sysctls are 0 and 1.
     fn text(&mut self, value: &Value, key: &'static Key) -> Option<Text> {
         let written = match (value, key.kind) {
-            (Value::InlineTable(table), Kind::Application) => return self.application_text(table, key),
-            (Value::InlineTable(table), Kind::Aqm) => {
+            (Value::InlineTable(table), KeyKind::Application) => return self.application_text(table, key),
+            (Value::InlineTable(table), KeyKind::Aqm) => {
                 let origin = in_file(table.span().unwrap_or(0..0));
                 return self.aqm_text(table, &origin).map(|text| Text { text, origin });
             }
-            (Value::Array(list), Kind::Writes) => joined(list),
+            (Value::Array(list), KeyKind::Writes) => joined(list),
             _ => scalar(value).filter(|_| {
                 value.is_str()
                     || !matches!(
                         key.kind,
-                        Kind::Word
-                            | Kind::Application
-                            | Kind::Aqm
-                            | Kind::Trace
-                            | Kind::DelayTrace
-                            | Kind::LossTrace
-                            | Kind::Profile
+                        KeyKind::Word
+                            | KeyKind::Application
+                            | KeyKind::Aqm
+                            | KeyKind::Trace
+                            | KeyKind::DelayTrace
+                            | KeyKind::LossTrace
+                            | KeyKind::Profile
                     )
             }),
         };
         match written {
-            Some(text) if key.kind == Kind::Sysctl && value.is_bool() => {
+            Some(text) if key.kind == KeyKind::Sysctl && value.is_bool() => {
                 Some(Text { text: u8::from(text.text == "true").to_string(), ..text })
             }
             Some(text) => Some(text),
@@ -555,7 +555,7 @@ impl Reader {
         }
     }
 
-    fn variants(&mut self, entry: &Entry<'_>) -> Vec<Variant> {
+    fn variants(&mut self, entry: &TomlEntry<'_>) -> Vec<Variant> {
         let Some(list) = tables(entry.item).filter(|list| !list.is_empty()) else {
             self.report(
                 &entry.at,
@@ -597,7 +597,7 @@ impl Reader {
         Some(Variant { name: name?, layer, quick })
     }
 
-    fn variant_quick(&mut self, entry: &Entry<'_>) -> VariantQuick {
+    fn variant_quick(&mut self, entry: &TomlEntry<'_>) -> VariantQuick {
         if entry.item.as_bool() == Some(false) {
             return VariantQuick::LeftOut;
         }
@@ -608,7 +608,7 @@ impl Reader {
         VariantQuick::Overrides(self.override_table(entry).into_iter().collect())
     }
 
-    fn override_table(&mut self, entry: &Entry<'_>) -> Option<Layer> {
+    fn override_table(&mut self, entry: &TomlEntry<'_>) -> Option<Layer> {
         let Some(table) = entry.item.as_table_like() else {
             self.report(
                 &entry.at,
@@ -621,7 +621,7 @@ impl Reader {
     }
 
     /// `[files]`: each key is a name, each value a text.
-    fn files(&mut self, entry: &Entry<'_>) -> BTreeMap<String, String> {
+    fn files(&mut self, entry: &TomlEntry<'_>) -> BTreeMap<String, String> {
         const HELP: &str = "write [files] on a line of its own, and below it a name and a text: \"my.trace\" = \"0s 10mbit\"";
         let Some(table) = entry.item.as_table_like() else {
             self.report(&entry.at, format!("\"{FILES}\" must be a table of texts"), HELP);
@@ -637,7 +637,7 @@ impl Reader {
         files
     }
 
-    fn plain_name(&mut self, entry: &Entry<'_>) -> Option<Text> {
+    fn plain_name(&mut self, entry: &TomlEntry<'_>) -> Option<Text> {
         let name = self.line(entry)?;
         let Some(help) = name_problem(&name.text) else { return Some(name) };
         self.report(&name.origin, format!("\"{}\" can't be a name", name.text), help);
@@ -645,7 +645,7 @@ impl Reader {
     }
 
     /// One line of text.
-    fn line(&mut self, entry: &Entry<'_>) -> Option<Text> {
+    fn line(&mut self, entry: &TomlEntry<'_>) -> Option<Text> {
         let text = entry.item.as_value().filter(|value| value.is_str()).and_then(scalar);
         let text = text.filter(|text| !text.text.chars().any(char::is_control));
         if text.is_none() {

@@ -8,7 +8,7 @@ use crate::parse::ParseError;
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum KeyKind {
     /// `"10ms"`
     Duration,
     /// `"100mbit"`
@@ -51,7 +51,7 @@ pub enum Kind {
     Expectation,
 }
 
-impl Kind {
+impl KeyKind {
     /// With its article, for messages and the reference.
     pub const fn describe(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ pub struct Key {
     /// Its name; `sysctl.` stands for every name below it.
     pub name: &'static str,
     /// What it takes.
-    pub kind: Kind,
+    pub kind: KeyKind,
     /// What holds where it is absent; `None` = see `doc`.
     pub default: Option<&'static str>,
     /// A value that it takes.

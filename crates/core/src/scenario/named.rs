@@ -3,7 +3,7 @@
 use super::document::{self, Document, FILES};
 use super::draft::{Draft, PathDraft};
 use super::error::{Origin, ScenarioProblem, SourceText};
-use super::key::Kind;
+use super::key::KeyKind;
 use super::layer::{Layer, Text};
 use super::library::Library;
 use super::profiles::{PROFILES, Profile};
@@ -90,10 +90,10 @@ impl Loader<'_> {
     fn layer(&mut self, layer: &Layer) {
         for setting in &layer.settings {
             match setting.key.kind {
-                Kind::Trace => setting.values.iter().for_each(|value| self.rates(value)),
-                Kind::DelayTrace => setting.values.iter().for_each(|value| self.delays(value)),
-                Kind::LossTrace => setting.values.iter().for_each(|value| self.losses(value)),
-                Kind::Profile => setting.values.iter().for_each(|value| self.profile(value)),
+                KeyKind::Trace => setting.values.iter().for_each(|value| self.rates(value)),
+                KeyKind::DelayTrace => setting.values.iter().for_each(|value| self.delays(value)),
+                KeyKind::LossTrace => setting.values.iter().for_each(|value| self.losses(value)),
+                KeyKind::Profile => setting.values.iter().for_each(|value| self.profile(value)),
                 _ => {}
             }
         }

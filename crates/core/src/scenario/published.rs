@@ -7,11 +7,11 @@ mod place;
 
 use super::bounds::PUBLISHED_MAX;
 use super::error::{Origin, ScenarioProblem};
-use super::toml::{Entry, Listed, entries, in_file, scalar, tables};
+use super::toml::{Listed, TomlEntry, entries, in_file, scalar, tables};
 use crate::parse::{ParseError, count, duration, rate, ratio};
 use crate::plan::{Cell, Conclusion, Published, PublishedStates};
 use conclusion::Statement;
-use place::Place;
+use place::PublishedPoint;
 use toml_edit::{Item, TableLike, Value};
 
 /// `[published]`
@@ -25,7 +25,7 @@ pub(super) struct PublishedTable {
 /// `[[published.row]]`
 #[derive(Debug, Clone)]
 struct Row {
-    place: Place,
+    place: PublishedPoint,
     figures: Published,
 }
 
@@ -62,7 +62,7 @@ impl PublishedTable {
 }
 
 /// Reads `[published]`.
-pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<PublishedTable> {
+pub(super) fn read(entry: &TomlEntry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<PublishedTable> {
     const HELP: &str =
         "write [published] with source = \"…\", and [[published.row]] and [[published.conclusion]] below it";
     let Some(table) = entry.item.as_table_like() else {
@@ -106,7 +106,7 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Op
 }
 
 /// Whether there are no more of them than is allowed; a problem where there are.
-fn is_few(count: usize, entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> bool {
+fn is_few(count: usize, entry: &TomlEntry<'_>, problems: &mut Vec<ScenarioProblem>) -> bool {
     if count > PUBLISHED_MAX {
         let message = format!("\"{}\" has {count} entries, more than {PUBLISHED_MAX}", entry.name);
         problems.push(ScenarioProblem::new(
@@ -128,7 +128,7 @@ fn claims(statements: &[Listed<'_>]) -> usize {
 fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<ScenarioProblem>) -> Option<Row> {
     let before = problems.len();
     let mut row = Row {
-        place: Place::nowhere(at),
+        place: PublishedPoint::nowhere(at),
         figures: Published {
             cell: 0,
             goodput_bps: None,
@@ -154,7 +154,7 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<ScenarioProbl
 }
 
 /// `ca_state = { open = "12736ms", recovery = "454ms" }`
-fn read_states(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<PublishedStates> {
+fn read_states(entry: &TomlEntry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<PublishedStates> {
     const HELP: &str = "write e.g. ca_state = { open = \"12736ms\", recovery = \"454ms\" }";
     let Some(table) = entry.item.as_table_like() else {
         problems.push(ScenarioProblem::new(
@@ -173,7 +173,7 @@ fn read_states(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option
     Some(states)
 }
 
-fn read_state(entry: &Entry<'_>, states: &mut PublishedStates) -> Result<(), ParseError> {
+fn read_state(entry: &TomlEntry<'_>, states: &mut PublishedStates) -> Result<(), ParseError> {
     let state = match entry.name {
         "open" => &mut states.open,
         "disorder" => &mut states.disorder,
@@ -194,7 +194,7 @@ fn read_state(entry: &Entry<'_>, states: &mut PublishedStates) -> Result<(), Par
 }
 
 #[expect(clippy::cast_precision_loss, reason = "published figures are far below 2^53")]
-fn read_figure(entry: &Entry<'_>, figures: &mut Published) -> Result<(), ParseError> {
+fn read_figure(entry: &TomlEntry<'_>, figures: &mut Published) -> Result<(), ParseError> {
     let text = match entry.item {
         Item::Value(value @ (Value::String(_) | Value::Integer(_))) => scalar(value).map(|text| text.text),
         _ => None,

@@ -2,7 +2,7 @@
 
 use super::bounds::FLOWS_MAX;
 use super::error::{Origin, ScenarioProblem};
-use super::key::{APP, Key, Kind, Slot};
+use super::key::{APP, Key, KeyKind, Slot};
 use super::layer::{Setting, Text, unknown_key, unknown_table};
 use super::section::Section;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<ScenarioPro
         .map_err(|(message, help)| vec![ScenarioProblem::new(&at(0..equals), message, help)])?;
     let start = equals + 1;
     let list = text[start..].strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    if let Some(list) = list.filter(|_| key.kind == Kind::Writes) {
+    if let Some(list) = list.filter(|_| key.kind == KeyKind::Writes) {
         let sizes: Vec<&str> = items(list, start + 1).into_iter().map(|span| &text[span]).collect();
         let value = Text { text: sizes.join(","), origin: at(start..text.len()) };
         return Setting::checked(slot, key, vec![value], false, &at(start..text.len()));

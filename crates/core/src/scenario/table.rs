@@ -6,7 +6,7 @@ use super::bounds::{bytes, count_within, duration, queue_limit, rate, socket_buf
 use super::draft::{Split, Subscriber, Ways};
 use super::expect;
 use super::forms::{congestion_control, distribution, loss, name, sizes, sysctl};
-use super::key::{CHANGE, Key, Kind, SYSCTL, Setter, numbered_change};
+use super::key::{CHANGE, Key, KeyKind, SYSCTL, Setter, numbered_change};
 use super::rate_layer::{RATE_LAYERS, mpu, overhead};
 use super::section::Section::{self, Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
 use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Pmtud, Protocol, Writer};
@@ -32,7 +32,7 @@ macro_rules! key {
         Key {
             sections: $sections,
             name: $name,
-            kind: Kind::$kind,
+            kind: KeyKind::$kind,
             default: $default,
             example: $example,
             doc: $doc,

@@ -2,12 +2,12 @@
 
 use super::bounds::BURST;
 use super::from_tc::tbf_limit;
-use super::toml::{Entry, scalar};
+use super::toml::{TomlEntry, scalar};
 use crate::parse::{self, tc::size};
 use toml_edit::TableLike;
 
 /// What to write in place of a key that tc has and `[path]` has not; `table` has the other keys. `None` where tc has none of this name.
-pub(super) fn translated(entry: &Entry<'_>, table: &dyn TableLike) -> Option<String> {
+pub(super) fn translated(entry: &TomlEntry<'_>, table: &dyn TableLike) -> Option<String> {
     let text = |name: &str| table.get(name)?.as_value().and_then(scalar).map(|text| text.text);
     let value = text(entry.name).unwrap_or_default();
     let queue = || match value.parse::<u64>() {

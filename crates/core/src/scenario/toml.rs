@@ -6,14 +6,14 @@ use std::ops::Range;
 use toml_edit::{Item, TableLike, Value};
 
 /// One key of a TOML table.
-pub(super) struct Entry<'a> {
+pub(super) struct TomlEntry<'a> {
     pub(super) name: &'a str,
     /// Where the key stands.
     pub(super) at: Origin,
     pub(super) item: &'a Item,
 }
 
-impl Entry<'_> {
+impl TomlEntry<'_> {
     /// Where the value stands; the key where TOML gives it no place of its own.
     pub(super) fn value_at(&self) -> Origin {
         self.item.span().map_or_else(|| self.at.clone(), in_file)
@@ -21,12 +21,12 @@ impl Entry<'_> {
 }
 
 /// The keys of a table in file order.
-pub(super) fn entries(table: &dyn TableLike) -> Vec<Entry<'_>> {
+pub(super) fn entries(table: &dyn TableLike) -> Vec<TomlEntry<'_>> {
     table
         .iter()
         .map(|(name, item)| {
             let span = table.key(name).and_then(toml_edit::Key::span);
-            Entry { name, at: in_file(span.or_else(|| item.span()).unwrap_or(0..0)), item }
+            TomlEntry { name, at: in_file(span.or_else(|| item.span()).unwrap_or(0..0)), item }
         })
         .collect()
 }

@@ -289,7 +289,7 @@ mod tests {
 
     const MBIT: u64 = 1_000_000;
 
-    fn found(text: &str) -> Vec<(u64, u64)> {
+    fn rates_of(text: &str) -> Vec<(u64, u64)> {
         let trace = read(text).unwrap_or_else(|problem| panic!("{problem:?}"));
         let TraceSteps { at, rates, .. } = trace.steps();
         at.iter().zip(rates).map(|(at, rate)| (*at, rate.bps())).collect()
@@ -298,8 +298,8 @@ mod tests {
     #[test]
     fn opportunities_are_the_rate_of_their_millisecond() {
         let packet = OPPORTUNITY * 8_000;
-        assert_eq!(found("1\n1\n5\n6\n"), [(0, 2 * packet), (1_000, 0), (4_000, packet)]);
-        assert_eq!(found("0\n2\n# a comment\n\n2\n"), [(0, 0), (1_000, 3 * packet)]);
+        assert_eq!(rates_of("1\n1\n5\n6\n"), [(0, 2 * packet), (1_000, 0), (4_000, packet)]);
+        assert_eq!(rates_of("0\n2\n# a comment\n\n2\n"), [(0, 0), (1_000, 3 * packet)]);
         let trace = read("1\n1\n5\n6\n").unwrap();
         assert_eq!((trace.steps().period, trace.mean().bps()), (Some(6_000), 4 * packet / 6));
     }
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn times_and_rates_hold_from_each_on() {
         assert_eq!(
-            found("0s 10mbit\n1500ms 0bit # an outage\n2s 512kbit\n"),
+            rates_of("0s 10mbit\n1500ms 0bit # an outage\n2s 512kbit\n"),
             [(0, 10 * MBIT), (1_500_000, 0), (2_000_000, 512_000)]
         );
         assert_eq!(read("0s 1mbit\n2s 3mbit\n4s repeat\n").unwrap().mean().bps(), 2 * MBIT);

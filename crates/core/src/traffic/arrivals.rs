@@ -1,6 +1,6 @@
 //! What the receiver of a UDP stream counts: duplicates, order (RFC 4737), jitter (RFC 3550) and one-way delays.
 
-use super::seen::Seen;
+use super::seen::SeenNumbers;
 use crate::record::UdpTotals;
 use hdrhistogram::Histogram;
 
@@ -10,7 +10,7 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// The datagrams of a stream that arrived.
 #[derive(Debug)]
 pub struct Arrivals {
-    seen: Seen,
+    seen: SeenNumbers,
     highest: Option<u64>,
     counts: Counts,
     last_transit: Option<i64>,
@@ -37,7 +37,7 @@ impl Default for Arrivals {
         let delays = Histogram::new_with_bounds(1, LONGEST_NS, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
         Self {
-            seen: Seen::default(),
+            seen: SeenNumbers::default(),
             highest: None,
             counts: Counts::default(),
             last_transit: None,

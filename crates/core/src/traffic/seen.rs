@@ -11,19 +11,19 @@ const RING: u64 = SPAN / WORD;
 
 /// The numbers seen of one stream.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SeenNumbers {
     ring: Vec<u64>,
     /// One more than the highest word that is in the ring.
     end: u64,
 }
 
-impl Default for Seen {
+impl Default for SeenNumbers {
     fn default() -> Self {
         Self { ring: vec![0; RING as usize], end: 0 }
     }
 }
 
-impl Seen {
+impl SeenNumbers {
     /// Notes `number`; false if it was seen before. One that is too old to be known counts as new.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         let word = number / WORD;
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn each_number_is_new_once() {
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         for number in [0, 5, 63, 64, 3, 1000, 999] {
             assert!(seen.insert(number), "{number}");
             assert!(!seen.insert(number), "{number}");
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_ring_forgets_what_is_far_behind_and_nothing_else() {
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         for number in 0..3 * SPAN {
             assert!(seen.insert(number), "{number}");
         }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_leap_leaves_no_old_bits() {
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         assert!((0..200).all(|number| seen.insert(number)));
         assert!(seen.insert(5 * SPAN + 100));
         assert!((5 * SPAN..5 * SPAN + 100).all(|number| seen.insert(number)));

@@ -4,7 +4,7 @@
 
 use crate::server::{Listening, Log, Policy};
 use pipefill_core::problem::Problem;
-use pipefill_lab::places::{Changed, Place};
+use pipefill_lab::places::{Changed, HostNamespace};
 use pipefill_remote::agent::{self, Answer, Request, VERSION};
 use pipefill_remote::key::Key;
 use pipefill_runs::Stop;
@@ -51,7 +51,7 @@ impl FarEnd {
             version: VERSION,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_owned()),
-            is_machine: Place::own()?.is_machine(),
+            is_machine: HostNamespace::own()?.is_machine(),
         })?;
         let requests = requests()?;
         loop {
@@ -82,7 +82,7 @@ impl FarEnd {
                 self.is_wanted_for(wanted_s);
                 // The former run's are given back first.
                 self.settings = None;
-                let own = Place::own().map_err(|error| error.to_string())?;
+                let own = HostNamespace::own().map_err(|error| error.to_string())?;
                 let may_change = changes_machine || !own.is_machine();
                 let changed = own.change(&place, &host, may_change).map_err(|error| error.to_string())?;
                 let settings = changed.settings.clone();

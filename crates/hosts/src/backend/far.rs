@@ -16,7 +16,7 @@ use pipefill_core::units::{Bytes, Rate, Time};
 use pipefill_lab::places::{self, Changed};
 use pipefill_lab::shaping::{QUEUE_EVERY, ShapedQueue};
 use pipefill_remote::iperf3::parameters::BLOCK_MAX;
-use pipefill_remote::iperf3::{Parameters, Transport, Way};
+use pipefill_remote::iperf3::{Parameters, TestDirection, Transport};
 use pipefill_remote::key::Key;
 use pipefill_runs::Stop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ pub(super) fn stream(
     let spec = &run.cell.spec;
     let ends = Ends::of(hosts, spec);
     let (own_place, far_place) = ends.names();
-    let own = places::Place::own()
+    let own = places::HostNamespace::own()
         .and_then(|place| place.change(own_place, ends.own, may_change(backend, &place)))
         .map_err(|error| Problem::broken(format!("setting up this host: {error}")))?;
     let target = target(backend, hosts, far, (ends.far, far_place), run);
@@ -86,7 +86,7 @@ pub(super) fn check(backend: &Hosts, hosts: &HostsSpec, far: &Place, run: &Run) 
     let ends = Ends::of(hosts, spec);
     spec.flows.iter().try_for_each(|flow| check_flow(flow, ends.is_own_sender, far))?;
     let (own_name, far_name) = ends.names();
-    let own = places::Place::own().map_err(|error| Problem::broken(error.to_string()))?;
+    let own = places::HostNamespace::own().map_err(|error| Problem::broken(error.to_string()))?;
     if !ends.own.sysctl.is_empty() && !may_change(backend, &own) {
         return Err(needs_leave(own_name, &Place::Local));
     }
@@ -133,7 +133,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-fn may_change(backend: &Hosts, place: &places::Place) -> bool {
+fn may_change(backend: &Hosts, place: &places::HostNamespace) -> bool {
     backend.options.allows_sysctl || !place.is_machine()
 }
 
@@ -182,7 +182,8 @@ fn connected<'a>(
     if held.as_ref().is_none_or(|(there, _)| there != destination) {
         // The former one goes first.
         *held = None;
-        let options = ssh::Options { executable: backend.options.executable.clone(), address: hosts.address };
+        let options =
+            ssh::SshOptions { executable: backend.options.executable.clone(), address: hosts.address };
         *held = Some((destination.to_owned(), Agent::start(destination, &options, wanted(run))?));
     }
     Ok(held)
@@ -322,7 +323,7 @@ impl Tests<'_> {
             sample: spec.run.sample,
             parameters: Parameters {
                 transport: if is_tcp { Transport::Tcp } else { Transport::Udp },
-                way: if sends { Way::ToServer } else { Way::ToClient },
+                way: if sends { TestDirection::ToServer } else { TestDirection::ToClient },
                 streams: flow.parallel,
                 time_s: flow.duration.as_secs() + u64::from(flow.duration.subsec_nanos() > 0),
                 length: flow.length.get(),

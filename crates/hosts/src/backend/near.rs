@@ -60,11 +60,11 @@ fn pair(backend: &Hosts, hosts: &HostsSpec, spec: &CellSpec) -> Result<Pair, Pro
     })
 }
 
-fn entered(place: &Place) -> Result<places::Place, Problem> {
+fn entered(place: &Place) -> Result<places::HostNamespace, Problem> {
     let found = match place {
-        Place::Netns(name) => places::Place::named(name),
-        Place::Container(name) => places::Place::of_process(container::process(name)?),
-        _ => places::Place::own(),
+        Place::Netns(name) => places::HostNamespace::named(name),
+        Place::Container(name) => places::HostNamespace::of_process(container::process(name)?),
+        _ => places::HostNamespace::own(),
     };
     found.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => {

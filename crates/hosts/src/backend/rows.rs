@@ -65,7 +65,7 @@ pub(super) fn write(
         }
     }
     rows.sort_by_key(AnyRow::t_us);
-    rows.into_iter().try_for_each(|row| sink.take(row))?;
+    rows.into_iter().try_for_each(|row| sink.push(row))?;
     let millis = |span: Duration| u64::try_from(span.as_millis()).ok();
     Ok(Manifest {
         version: RECORD_VERSION,

@@ -39,7 +39,7 @@ const WANTS: &str = "pipefill: wanted";
 
 /// What is to be done at the other host.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Options {
+pub(super) struct SshOptions {
     /// The executable that is sent; this one where none is named.
     pub(super) executable: Option<PathBuf>,
     /// Where data connections go; where ssh went to if there is none.
@@ -69,7 +69,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`Problem`], with what ssh said.
-    pub(super) fn start(destination: &str, options: &Options, wanted: Duration) -> Result<Self, Problem> {
+    pub(super) fn start(destination: &str, options: &SshOptions, wanted: Duration) -> Result<Self, Problem> {
         let executable = options.executable.clone().unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
         let size = std::fs::metadata(&executable).map_err(|error| {
             Problem::broken(format!(

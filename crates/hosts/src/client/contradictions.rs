@@ -53,10 +53,10 @@ pub(super) fn contradiction(
     Some(Contradiction { stream: number, kind, unit, claimed, counted })
 }
 
-type Found = Option<(ContradictionKind, CountUnit, u64, u64)>;
+type FoundContradiction = Option<(ContradictionKind, CountUnit, u64, u64)>;
 
 impl Counts {
-    fn sent(&self) -> Found {
+    fn sent(&self) -> FoundContradiction {
         let (claimed, (sent, _)) = (self.far.bytes, self.all);
         if claimed > sent {
             return Some((ContradictionKind::ReceivedMoreThanSent, CountUnit::Bytes, claimed, sent));
@@ -73,13 +73,13 @@ impl Counts {
         ))
     }
 
-    fn received(&self) -> Found {
+    fn received(&self) -> FoundContradiction {
         let (claimed, received) = (self.far.bytes, self.own.bytes);
         let is_less = claimed.saturating_add(BLOCK_SLACK) < received;
         is_less.then_some((ContradictionKind::SentLessThanReceived, CountUnit::Bytes, claimed, received))
     }
 
-    fn datagrams_sent(&self) -> Found {
+    fn datagrams_sent(&self) -> FoundContradiction {
         let claimed = self.far.packets.saturating_sub(self.far.lost);
         let (bytes, datagrams) = self.all;
         if claimed > datagrams {
@@ -95,7 +95,7 @@ impl Counts {
         ))
     }
 
-    fn datagrams_received(&self) -> Found {
+    fn datagrams_received(&self) -> FoundContradiction {
         let (claimed, received) = (self.far.packets, self.own.packets.saturating_sub(self.own.lost));
         let is_less = claimed.saturating_add(DATAGRAMS_SLACK.max(claimed / 100)) < received;
         is_less.then_some((ContradictionKind::SentLessThanReceived, CountUnit::Datagrams, claimed, received))
@@ -115,7 +115,7 @@ mod tests {
         Counts { far, own, all: (2 * GB, 0), acknowledged, window: 3_000_000 }
     }
 
-    fn kind(found: Found) -> Option<ContradictionKind> {
+    fn kind(found: FoundContradiction) -> Option<ContradictionKind> {
         found.map(|(kind, ..)| kind)
     }
 

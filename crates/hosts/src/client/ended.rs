@@ -2,7 +2,7 @@
 
 use super::Tested;
 use super::delays::Times;
-use super::outcome::Told;
+use super::outcome::MeasuredTest;
 use crate::end::End;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, TcpSample};
@@ -14,7 +14,7 @@ use std::time::Instant;
 /// The end of a test.
 #[derive(Debug)]
 pub(super) struct Ended {
-    pub(super) told: Told,
+    pub(super) told: MeasuredTest,
     pub(super) end: End,
     pub(super) theirs: Results,
     pub(super) times: Times,

@@ -1,7 +1,7 @@
 //! A test's time cut into intervals, and what this end counted in each.
 
 use crate::end::{End, Mark, retransmits};
-use pipefill_report::iperf3::measured::{Counted, Interval, IntervalCount, Look};
+use pipefill_report::iperf3::measured::{Counted, Interval, IntervalCount, SocketInfo};
 use std::time::Duration;
 
 /// What remains of an interval after the last one that was due is no interval of its own.
@@ -85,7 +85,7 @@ fn count(end: &End, from: &Mark, to: &Mark, index: usize) -> IntervalCount {
         jitter_ns: now.jitter_ns,
         span_us: to.at.since(from.at).as_micros() as u64,
     };
-    let look = to.infos[index].filter(|_| sends).map(|info| Look {
+    let look = to.infos[index].filter(|_| sends).map(|info| SocketInfo {
         cwnd_bytes: info.cwnd_bytes.unwrap_or(0),
         rwnd_bytes: info.rwnd_bytes.map_or(0, u64::from),
         srtt_us: info.srtt_us.map_or(0, u64::from),

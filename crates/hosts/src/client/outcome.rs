@@ -15,8 +15,10 @@ use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::one_end::why_invalid;
 use pipefill_lab::sysctl::buffer_limits;
 use pipefill_remote::far_end::{FarEnd, FarStream, FarTests};
-use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
-use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
+use pipefill_remote::iperf3::{
+    Cookie, Parameters, Results, StreamResult, TestDirection, Transport, stream_id,
+};
+use pipefill_report::iperf3::measured::{Counted, Interval, Measured, TestStream};
 use pipefill_report::words::complete_test;
 use pipefill_runs::{KeptConnection, Recorded};
 use std::fs;
@@ -29,26 +31,26 @@ const NEXT_SOCKET: u32 = 2;
 
 /// What is told of a test.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct MeasuredTest {
     pub(super) measured: Measured,
     /// Own address and the peer's of each stream.
     addresses: Vec<[SocketAddr; 2]>,
     machine: Option<[u8; 32]>,
 }
 
-impl Told {
+impl MeasuredTest {
     /// What is known before data flows.
     pub(super) fn begin(asked: &TestRequest, parameters: &Parameters, cookie: &Cookie, end: &End) -> Self {
         let unknown = [SocketAddr::from(([0, 0, 0, 0], 0)); 2];
         let addresses: Vec<[SocketAddr; 2]> =
             (0..end.transfer.len()).map(|index| end.transfer.addresses(index).unwrap_or(unknown)).collect();
         let host = |address: SocketAddr| (address.ip().to_canonical().to_string(), address.port());
-        let stream = |(index, [local, remote]): (usize, &[SocketAddr; 2])| Stream {
+        let stream = |(index, [local, remote]): (usize, &[SocketAddr; 2])| TestStream {
             socket: FIRST_SOCKET + NEXT_SOCKET * u32::try_from(index).unwrap_or(0),
             local: host(*local),
             remote: host(*remote),
             sends: end.transfer.sends(index),
-            ..Stream::default()
+            ..TestStream::default()
         };
         let is_udp = parameters.transport == Transport::Udp;
         let mss = if is_udp { None } else { end.transfer.sample(0).map(|sample| sample.info.mss_bytes) };
@@ -71,7 +73,7 @@ impl Told {
             time_s: parameters.time_s,
             bytes: parameters.bytes,
             blocks: parameters.blocks,
-            is_reverse: parameters.way == Way::ToClient,
+            is_reverse: parameters.way == TestDirection::ToClient,
             tos: parameters.tos,
             parallel: parameters.streams,
             streams: addresses.iter().enumerate().map(stream).collect(),
@@ -276,7 +278,7 @@ impl Told {
 
     fn datagrams(&self, parameters: &Parameters) -> Vec<Datagrams> {
         let of_way = |sends: bool| {
-            let streams: Vec<&Stream> =
+            let streams: Vec<&TestStream> =
                 self.measured.streams.iter().filter(|stream| stream.sends == sends).collect();
             let span_us = streams.iter().map(|stream| stream.sent.span_us).max()?.max(1);
             let bytes: u64 = streams.iter().map(|stream| stream.sent.bytes).sum();
@@ -369,7 +371,7 @@ fn offered(parameters: &Parameters) -> Option<Rate> {
 }
 
 /// Datagrams of a stream.
-fn totals(stream: &Stream) -> UdpTotals {
+fn totals(stream: &TestStream) -> UdpTotals {
     UdpTotals::of_both_ends(stream.sent.packets, stream.received.packets, stream.received.lost)
 }
 

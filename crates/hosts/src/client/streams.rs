@@ -3,7 +3,7 @@
 use super::TestRequest;
 use pipefill_core::problem::Problem;
 use pipefill_core::units::{Bytes, Rate};
-use pipefill_lab::one_end::{Options, Socket, Stream, connect_tcp, connect_udp};
+use pipefill_lab::one_end::{Socket, SocketOptions, StreamSocket, connect_tcp, connect_udp};
 use pipefill_remote::iperf3::datagram::{Dialect, named_hello};
 use pipefill_remote::iperf3::{Cookie, Parameters, Transport};
 use pipefill_runs::Stop;
@@ -34,7 +34,7 @@ pub(super) fn control(asked: &TestRequest) -> Result<(TcpStream, SocketAddr), Pr
     let mut last = None;
     for target in found.filter(is_wanted) {
         let bind = bind(asked, target);
-        let options = Options { bind, ..Options::default() };
+        let options = SocketOptions { bind, ..SocketOptions::default() };
         match connect_tcp(target, &options, asked.connect_timeout) {
             Ok(socket) => return Ok((socket.into(), target)),
             Err(error) => last = Some((target, error)),
@@ -78,8 +78,8 @@ pub(super) fn connect(
     target: SocketAddr,
     cookie: &Cookie,
     stop: &Stop,
-) -> Result<Vec<Stream>, Problem> {
-    let options = Options {
+) -> Result<Vec<StreamSocket>, Problem> {
+    let options = SocketOptions {
         window: asked.own_window.map(Bytes::new),
         mss: parameters.mss.and_then(|mss| u32::try_from(mss).ok()),
         no_delay: parameters.no_delay,
@@ -96,21 +96,26 @@ pub(super) fn connect(
             Transport::Tcp => tcp(target, &options, cookie, asked.connect_timeout),
             Transport::Udp => udp(target, &options, cookie, stop),
         };
-        Ok(Stream { socket: socket?, sends })
+        Ok(StreamSocket { socket: socket?, sends })
     };
     all.map(opened).collect::<io::Result<_>>().map_err(|error| {
         Problem::usage(format!("a stream: {error}"), "change that option, or look at the server's log")
     })
 }
 
-fn tcp(target: SocketAddr, options: &Options, cookie: &Cookie, patience: Duration) -> io::Result<Socket> {
+fn tcp(
+    target: SocketAddr,
+    options: &SocketOptions,
+    cookie: &Cookie,
+    patience: Duration,
+) -> io::Result<Socket> {
     let mut stream: TcpStream = connect_tcp(target, options, patience)?.into();
     stream.set_write_timeout(Some(patience))?;
     stream.write_all(cookie.bytes())?;
     Ok(stream.into())
 }
 
-fn udp(target: SocketAddr, options: &Options, cookie: &Cookie, stop: &Stop) -> io::Result<Socket> {
+fn udp(target: SocketAddr, options: &SocketOptions, cookie: &Cookie, stop: &Stop) -> io::Result<Socket> {
     let socket: UdpSocket = connect_udp(target, options)?.into();
     socket.set_read_timeout(Some(STEP))?;
     // A server that sends may be faster with its data than with its answer.

@@ -2,7 +2,7 @@
 //! it goes to the test of its address whose turn it is.
 
 use super::shared::{Hello, Shared};
-use pipefill_lab::one_end::{Options, answer_hello};
+use pipefill_lab::one_end::{SocketOptions, answer_hello};
 use pipefill_remote::iperf3::datagram::{Dialect, name_in_hello};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::net::{SocketAddr, UdpSocket};
@@ -28,7 +28,7 @@ fn take(hello: &[u8], peer: SocketAddr, shared: &Shared, others: &mut Vec<(Vec<u
     let Some(test) = shared.expects_hello(name.as_ref(), peer.ip()) else { return };
     let other = |bytes: &[u8], from| others.push((bytes.to_vec(), from));
     // A socket that can't be made is one stream too few: the test says so.
-    if let Ok(socket) = answer_hello(shared.address, peer, &Options::default(), other) {
+    if let Ok(socket) = answer_hello(shared.address, peer, &SocketOptions::default(), other) {
         let _surplus = test.try_send(Hello { socket, dialect });
     }
 }

@@ -7,7 +7,7 @@ use super::share::Share;
 use pipefill_remote::control::ControlError;
 use pipefill_remote::iperf3::document::{self, PARAMETERS_MAX, PREFIX};
 use pipefill_remote::iperf3::refusal;
-use pipefill_remote::iperf3::{Cookie, ProtocolError, State, cookie};
+use pipefill_remote::iperf3::{Cookie, ProtocolError, TestState, cookie};
 use pipefill_remote::key::{self, Key};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::{HashMap, VecDeque};
@@ -137,9 +137,9 @@ impl Pending {
     ) -> io::Result<Option<SocketAddr>> {
         let (step, bytes) = if key.is_some() {
             let question = crate::random::random::<{ key::LENGTH }>()?;
-            (Step::Answer { name, question }, [&[State::KeyQuestion.byte()][..], &question].concat())
+            (Step::Answer { name, question }, [&[TestState::KeyQuestion.byte()][..], &question].concat())
         } else {
-            (Step::Parameters { name }, vec![State::ParamExchange.byte()])
+            (Step::Parameters { name }, vec![TestState::ParamExchange.byte()])
         };
         if connection.stream.write(&bytes)? < bytes.len() {
             return Err(io::ErrorKind::WriteZero.into());

@@ -13,8 +13,8 @@ use pipefill_remote::control::{Control, ControlError};
 use pipefill_remote::far_end::{self, FarEnd, FarTests};
 use pipefill_remote::iperf3::order::{Wish, while_running};
 use pipefill_remote::iperf3::refusal::{self, Refusal};
-use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, Way, document};
-use pipefill_report::quantity::Kind;
+use pipefill_remote::iperf3::{Cookie, Parameters, Results, TestDirection, TestState, Transport, document};
+use pipefill_report::quantity::QuantityKind;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ pub(super) fn serve(
                 shared.note(peer, &format!("refused: {why}"));
             }
             Err(Refused::Busy(why)) => {
-                let _gone = control.say(State::AccessDenied);
+                let _gone = control.say(TestState::AccessDenied);
                 shared.note(peer, &format!("refused: {why}"));
             }
             Err(Refused::Gone(why)) => shared.note(peer, &format!("given up: {why}")),
@@ -76,7 +76,7 @@ fn whole(
     let document = match parameters {
         Some(bytes) => document::parse(&bytes).map_err(ControlError::from),
         None => {
-            control.say(State::ParamExchange)?;
+            control.say(TestState::ParamExchange)?;
             control.read_document(document::PARAMETERS_MAX)
         }
     };
@@ -110,7 +110,8 @@ fn check(shared: &Shared, asked: &Parameters) -> Result<(), Refused> {
         && asked.way.client_sends()
         && (is_unbounded || asked_bps > most.bps())
     {
-        let why = format!("{} of UDP are more than --max-rate allows", Kind::Rate.alone(asked_bps as f64));
+        let why =
+            format!("{} of UDP are more than --max-rate allows", QuantityKind::Rate.alone(asked_bps as f64));
         return Err(Refused::Test { code: refusal::RATE, why });
     }
     Ok(())
@@ -129,10 +130,10 @@ fn carry_out(
     let streams = streams::collect(shared, cookie, peer.ip(), asked, control)?;
     let samples_max = if asked.wants_telemetry { far_end::SAMPLES_MAX } else { 0 };
     let mut end = End::new(asked, streams, shared.policy.max_rate, (samples_max, SAMPLE))?;
-    control.say(State::TestStart)?;
+    control.say(TestState::TestStart)?;
     shared.has_served.store(true, Ordering::Relaxed);
     end.begin()?;
-    control.say(State::TestRunning)?;
+    control.say(TestState::TestRunning)?;
     let flowing = shared.flow();
     let other_tests = run(shared, asked, control, &mut end)?;
     drop(flowing);
@@ -140,7 +141,7 @@ fn carry_out(
     // A stock client reads whole blocks until it has the server's results: only an end lets it go on (`Nread()`).
     end.transfer.end_of_data();
     control.set_patience(PATIENCE_AFTER);
-    control.say(State::ExchangeResults)?;
+    control.say(TestState::ExchangeResults)?;
     let theirs = control.read_document(document::CLIENT_RESULTS_MAX)?;
     let theirs = Results::read(&theirs).map_err(ControlError::from)?;
     wait_for_late(&mut end, &theirs);
@@ -155,10 +156,10 @@ fn carry_out(
     if asked.wants_clock {
         time::tell(control, PATIENCE)?;
     }
-    control.say(State::DisplayResults)?;
+    control.say(TestState::DisplayResults)?;
     // A client that has closed instead has what it wants.
     match control.hear() {
-        Ok(State::IperfDone) | Err(ControlError::Closed) => {}
+        Ok(TestState::IperfDone) | Err(ControlError::Closed) => {}
         Ok(state) => return Err(Refused::Gone(format!("it sent {state} instead of IPERF_DONE"))),
         Err(error) => return Err(error.into()),
     }
@@ -213,7 +214,7 @@ fn run(
             continue;
         };
         // The client may have gone.
-        let _gone = control.say(State::ServerTerminate);
+        let _gone = control.say(TestState::ServerTerminate);
         return Err(Refused::Gone(why.to_owned()));
     }
 }
@@ -257,22 +258,22 @@ fn wait_for_late(end: &mut End, theirs: &Results) {
 fn line(asked: &Parameters, ours: &Results, theirs: &Results) -> String {
     let protocol = if asked.transport == Transport::Udp { "UDP" } else { "TCP" };
     let way = match asked.way {
-        Way::ToServer => "received",
-        Way::ToClient => "sent",
-        Way::Both => "both ways",
+        TestDirection::ToServer => "received",
+        TestDirection::ToClient => "sent",
+        TestDirection::Both => "both ways",
     };
     let seconds = ours.streams.iter().map(|stream| stream.end_s).fold(0.0, f64::max);
     let received: u64 = match asked.way {
-        Way::ToClient => theirs.streams.iter().map(|stream| stream.bytes).sum(),
-        Way::ToServer => ours.streams.iter().map(|stream| stream.bytes).sum(),
-        Way::Both => {
+        TestDirection::ToClient => theirs.streams.iter().map(|stream| stream.bytes).sum(),
+        TestDirection::ToServer => ours.streams.iter().map(|stream| stream.bytes).sum(),
+        TestDirection::Both => {
             let half = asked.streams as usize;
             let first: u64 = ours.streams.iter().take(half).map(|stream| stream.bytes).sum();
             first + theirs.streams.iter().skip(half).map(|stream| stream.bytes).sum::<u64>()
         }
     };
-    let rate = Kind::Rate.alone(received as f64 * 8.0 / seconds.max(1e-6));
-    let (streams, bytes) = (asked.streams, Kind::Bytes.alone(received as f64));
+    let rate = QuantityKind::Rate.alone(received as f64 * 8.0 / seconds.max(1e-6));
+    let (streams, bytes) = (asked.streams, QuantityKind::Bytes.alone(received as f64));
     let plural = if streams == 1 { "" } else { "s" };
     format!("{protocol}, {streams} stream{plural} {way}, {seconds:.2} s, {bytes}, {rate}")
 }

@@ -3,9 +3,9 @@
 use super::refused::Refused;
 use super::shared::{Arrived, Hello, Shared};
 use pipefill_core::units::{Bytes, Rate};
-use pipefill_lab::one_end::{Options, Socket, Stream, apply};
+use pipefill_lab::one_end::{Socket, SocketOptions, StreamSocket, apply};
 use pipefill_remote::control::Control;
-use pipefill_remote::iperf3::{Cookie, Parameters, State, Transport, refusal};
+use pipefill_remote::iperf3::{Cookie, Parameters, TestState, Transport, refusal};
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ pub(super) fn collect(
     peer: IpAddr,
     asked: &Parameters,
     control: &mut Control,
-) -> Result<Vec<Stream>, Refused> {
+) -> Result<Vec<StreamSocket>, Refused> {
     let ways = usize::from(asked.way.client_sends()) + usize::from(asked.way.server_sends());
     let count = asked.streams as usize * ways;
     let sockets = match asked.transport {
@@ -50,13 +50,13 @@ pub(super) fn collect(
         })?;
         // The client makes those on which it sends first (`iperf_create_streams()`).
         let client_sends = asked.way.client_sends() && index < asked.streams as usize;
-        streams.push(Stream { socket, sends: !client_sends });
+        streams.push(StreamSocket { socket, sends: !client_sends });
     }
     Ok(streams)
 }
 
-fn options(asked: &Parameters) -> Options {
-    Options {
+fn options(asked: &Parameters) -> SocketOptions {
+    SocketOptions {
         window: asked.window.map(Bytes::new),
         mss: asked.mss.and_then(|mss| u32::try_from(mss).ok()),
         no_delay: asked.no_delay,
@@ -75,7 +75,7 @@ fn tcp(
     control: &mut Control,
 ) -> Result<Vec<Socket>, Refused> {
     let arriving = shared.expect(&cookie, count);
-    control.say(State::CreateStreams)?;
+    control.say(TestState::CreateStreams)?;
     let arrived = all(shared, &arriving, count);
     shared.expect_no_more(&cookie);
     let mut arrived: Vec<Arrived> = arrived?;
@@ -126,7 +126,7 @@ fn hellos(
     patience: Duration,
     control: &mut Control,
 ) -> Result<Vec<Socket>, Refused> {
-    control.say(State::CreateStreams)?;
+    control.say(TestState::CreateStreams)?;
     let mut sockets = Vec::with_capacity(count);
     let last = Instant::now() + PATIENCE;
     while sockets.len() < count {

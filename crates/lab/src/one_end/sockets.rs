@@ -16,7 +16,7 @@ const UDP_RCVBUF: usize = 4 << 20;
 
 /// What is asked of a socket.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct SocketOptions {
     /// Both buffers, as `-w` has it.
     pub window: Option<Bytes>,
     /// `TCP_MAXSEG`, bytes.
@@ -52,7 +52,7 @@ impl From<SocketError> for io::Error {
 ///
 /// # Errors
 /// The first option that is refused.
-pub fn apply(socket: &Socket, options: &Options, is_tcp: bool) -> Result<(), SocketError> {
+pub fn apply(socket: &Socket, options: &SocketOptions, is_tcp: bool) -> Result<(), SocketError> {
     let named = |option: &'static str| move |source: io::Error| SocketError { option, source };
     if let Some(window) = options.window {
         send_buffer(socket, window, String::new()).map_err(named("SO_SNDBUF"))?;
@@ -89,7 +89,7 @@ pub fn apply(socket: &Socket, options: &Options, is_tcp: bool) -> Result<(), Soc
 ///
 /// # Errors
 /// Those of the socket; `TimedOut` after `patience`.
-pub fn connect_tcp(target: SocketAddr, options: &Options, patience: Duration) -> io::Result<Socket> {
+pub fn connect_tcp(target: SocketAddr, options: &SocketOptions, patience: Duration) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(target), Type::STREAM, Some(Protocol::TCP))?;
     bind(&socket, options)?;
     // Before connect(2), so that the handshake has the MSS and the window scale.
@@ -155,7 +155,7 @@ pub fn probe(stream: &TcpStream) {
 ///
 /// # Errors
 /// Those of the socket.
-pub fn connect_udp(target: SocketAddr, options: &Options) -> io::Result<Socket> {
+pub fn connect_udp(target: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(target), Type::DGRAM, Some(Protocol::UDP))?;
     bind(&socket, options)?;
     apply(&socket, options, false)?;
@@ -163,7 +163,7 @@ pub fn connect_udp(target: SocketAddr, options: &Options) -> io::Result<Socket> 
     Ok(socket)
 }
 
-fn bind(socket: &Socket, options: &Options) -> io::Result<()> {
+fn bind(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     let Some(address) = options.bind else { return Ok(()) };
     socket.bind(&SockAddr::from(address))
 }
@@ -207,7 +207,7 @@ pub fn listen_udp(address: SocketAddr) -> io::Result<UdpSocket> {
 pub fn answer_hello(
     address: SocketAddr,
     peer: SocketAddr,
-    options: &Options,
+    options: &SocketOptions,
     mut others: impl FnMut(&[u8], SocketAddr),
 ) -> io::Result<Socket> {
     let socket: Socket = listen_udp(address)?.into();

@@ -10,7 +10,7 @@ fn work(is_udp: bool, bitrate: Option<Rate>) -> Work {
 
 fn tcp_pair() -> (Socket, Socket) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let near = connect_tcp(listener.local_addr().unwrap(), &Options::default(), PATIENCE).unwrap();
+    let near = connect_tcp(listener.local_addr().unwrap(), &SocketOptions::default(), PATIENCE).unwrap();
     (near, listener.accept().unwrap().0.into())
 }
 
@@ -26,8 +26,9 @@ fn wait(until: impl Fn() -> bool) {
 fn a_goal_is_sent_and_arrives() {
     let pairs = [tcp_pair(), tcp_pair()];
     let (near, far): (Vec<Socket>, Vec<Socket>) = pairs.into_iter().unzip();
-    let of =
-        |sockets: Vec<Socket>, sends| sockets.into_iter().map(|socket| Stream { socket, sends }).collect();
+    let of = |sockets: Vec<Socket>, sends| {
+        sockets.into_iter().map(|socket| StreamSocket { socket, sends }).collect()
+    };
     let mut sender = Transfer::start(work(false, None), of(near, true)).unwrap();
     let mut receiver = Transfer::start(work(false, None), of(far, false)).unwrap();
     sender.set_goal(100_000);
@@ -47,14 +48,16 @@ fn a_goal_is_sent_and_arrives() {
 fn datagrams_are_counted_by_their_numbers() {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = listen_udp(any).unwrap();
-    let near = connect_udp(listener.local_addr().unwrap(), &Options::default()).unwrap();
+    let near = connect_udp(listener.local_addr().unwrap(), &SocketOptions::default()).unwrap();
     let peer = near.local_addr().unwrap().as_socket().unwrap();
     let mut strangers = 0;
     let address = listener.local_addr().unwrap();
-    let far = answer_hello(address, peer, &Options::default(), |_, _| strangers += 1).unwrap();
+    let far = answer_hello(address, peer, &SocketOptions::default(), |_, _| strangers += 1).unwrap();
     let rate = Some(Rate::from_bps(8_000_000));
-    let mut sender = Transfer::start(work(true, rate), vec![Stream { socket: near, sends: true }]).unwrap();
-    let receiver = Transfer::start(work(true, rate), vec![Stream { socket: far, sends: false }]).unwrap();
+    let mut sender =
+        Transfer::start(work(true, rate), vec![StreamSocket { socket: near, sends: true }]).unwrap();
+    let receiver =
+        Transfer::start(work(true, rate), vec![StreamSocket { socket: far, sends: false }]).unwrap();
     sender.set_goal(50_500);
     sender.send().unwrap();
     wait(|| sender.has_sender_ended() && receiver.counted()[0].received == 51);
@@ -65,7 +68,8 @@ fn datagrams_are_counted_by_their_numbers() {
 
 #[test]
 fn an_option_that_is_refused_is_named() {
-    let options = Options { congestion_control: Some("no-such".to_owned()), ..Options::default() };
+    let options =
+        SocketOptions { congestion_control: Some("no-such".to_owned()), ..SocketOptions::default() };
     let error = apply(&tcp_pair().0, &options, true).unwrap_err();
     assert_eq!(error.option, "TCP_CONGESTION");
     assert!(io::Error::from(error).to_string().contains("this kernel has"));

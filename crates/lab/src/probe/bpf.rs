@@ -24,7 +24,7 @@ pub(super) struct Obstacles {
 
 impl Obstacles {
     /// Those of this process, which came to its right to make namespaces by `privilege`.
-    pub(super) fn found(privilege: Privilege) -> Self {
+    pub(super) fn of_process(privilege: Privilege) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let uid_map = read("/proc/self/uid_map");
         let own_user_namespace = privilege == Privilege::UserNamespace;

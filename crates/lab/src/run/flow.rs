@@ -32,7 +32,7 @@ pub(super) struct ConnectedFlow<'a> {
 
 /// When a flow sends.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct SendingSpan {
     pub(super) start: Time,
     pub(super) until: Time,
 }
@@ -57,16 +57,21 @@ impl ConnectedFlow<'_> {
         (self.spec.protocol == Protocol::Tcp).then_some(source)
     }
 
-    pub(super) fn span(&self, zero: Time) -> Span {
+    pub(super) fn span(&self, zero: Time) -> SendingSpan {
         let start = zero.after(self.spec.start);
-        Span { start, until: start.after(self.spec.duration) }
+        SendingSpan { start, until: start.after(self.spec.duration) }
     }
 
     fn senders(&self) -> Vec<&Socket> {
         self.sockets.iter().map(|sockets| &sockets.sender).collect()
     }
 
-    pub(super) fn send_tcp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {
+    pub(super) fn send_tcp(
+        &self,
+        clock: RunClock,
+        span: SendingSpan,
+        stops: &Stops,
+    ) -> io::Result<LatenessMeter> {
         if let Some(end) = End::sender(&self.spec.app, span.start) {
             let sockets = &self.senders();
             return self.programs(StreamEnd::Sender, sockets, clock, span, &stops.senders).run(&end);
@@ -91,7 +96,7 @@ impl ConnectedFlow<'_> {
         side: StreamEnd,
         sockets: &'a [&'a Socket],
         clock: RunClock,
-        span: Span,
+        span: SendingSpan,
         stop: &'a AtomicBool,
     ) -> Programs<'a> {
         Programs { sockets, counts: &self.counts, side, clock, start: span.start, until: span.until, stop }
@@ -100,7 +105,7 @@ impl ConnectedFlow<'_> {
     pub(super) fn receive_tcp(
         &self,
         clock: RunClock,
-        span: Span,
+        span: SendingSpan,
         stops: &Stops,
     ) -> io::Result<LatenessMeter> {
         let sockets: Vec<&Socket> = self.sockets.iter().map(|sockets| &sockets.receiver).collect();
@@ -121,7 +126,12 @@ impl ConnectedFlow<'_> {
         Ok(LatenessMeter::new())
     }
 
-    pub(super) fn send_udp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {
+    pub(super) fn send_udp(
+        &self,
+        clock: RunClock,
+        span: SendingSpan,
+        stops: &Stops,
+    ) -> io::Result<LatenessMeter> {
         UdpSender {
             sockets: &self.senders(),
             counts: &self.counts,
@@ -151,7 +161,7 @@ impl ConnectedFlow<'_> {
     pub(super) fn ask(
         &self,
         clock: RunClock,
-        span: Span,
+        span: SendingSpan,
         rows: &Rows,
         patience: Duration,
         stops: &Stops,

@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::failed;
-use super::flow::{ConnectedFlow, Finals, Span, Stops};
+use super::flow::{ConnectedFlow, Finals, SendingSpan, Stops};
 use crate::bare_timer;
 use crate::cpu_use::CpuMeter;
 use crate::data_path::{Begin, PathState};
@@ -152,7 +152,7 @@ impl Traffic<'_> {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         flow: &'scope ConnectedFlow<'scope>,
-        span: Span,
+        span: SendingSpan,
         stops: &'scope Stops,
         rows: &Rows,
     ) -> io::Result<Working<'scope>> {

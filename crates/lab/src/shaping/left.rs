@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// An interface that is shaped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct ShapedInterface {
     /// Its name; `None` where it is gone, and the device stayed.
     pub interface: Option<String>,
     /// Its number.
@@ -30,7 +30,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Netlink is not to be had, or the namespace can't be entered.
-pub fn found(netns: Option<&Path>) -> io::Result<Vec<Found>> {
+pub fn shaped_interfaces(netns: Option<&Path>) -> io::Result<Vec<ShapedInterface>> {
     inside(netns, || {
         let links = kernel::links(&Rtnetlink::connect()?)?;
         let indices = links.iter().filter(|link| is_ours(link)).filter_map(|link| interface_of(&link.name));
@@ -41,9 +41,10 @@ pub fn found(netns: Option<&Path>) -> io::Result<Vec<Found>> {
 /// Removes what nobody will undo, and tells what that was.
 ///
 /// # Errors
-/// As [`found`], and those of the removal.
-pub fn sweep(netns: Option<&Path>) -> io::Result<Vec<Found>> {
-    let left: Vec<Found> = found(netns)?.into_iter().filter(|interface| interface.switch.is_none()).collect();
+/// As [`shaped_interfaces`], and those of the removal.
+pub fn sweep(netns: Option<&Path>) -> io::Result<Vec<ShapedInterface>> {
+    let left: Vec<ShapedInterface> =
+        shaped_interfaces(netns)?.into_iter().filter(|interface| interface.switch.is_none()).collect();
     left.iter().try_for_each(|interface| undo(interface, netns))?;
     Ok(left)
 }
@@ -52,7 +53,7 @@ pub fn sweep(netns: Option<&Path>) -> io::Result<Vec<Found>> {
 ///
 /// # Errors
 /// Something is left: the kernel refused to remove it.
-pub fn undo(found: &Found, netns: Option<&Path>) -> io::Result<()> {
+pub fn undo(found: &ShapedInterface, netns: Option<&Path>) -> io::Result<()> {
     inside(netns, || {
         let index = found.index;
         if let Some((mut connection, _)) = switch::find(index) {
@@ -67,14 +68,14 @@ pub fn undo(found: &Found, netns: Option<&Path>) -> io::Result<()> {
 }
 
 /// What shapes `interface`, one of `links`.
-pub(super) fn on(interface: &Link, links: &[Link]) -> Option<Found> {
+pub(super) fn on(interface: &Link, links: &[Link]) -> Option<ShapedInterface> {
     at(interface.index, links)
 }
 
-fn at(index: u32, links: &[Link]) -> Option<Found> {
+fn at(index: u32, links: &[Link]) -> Option<ShapedInterface> {
     let device = links.iter().find(|link| is_ours(link) && interface_of(&link.name) == Some(index))?;
     let mark = device.alias.as_deref().and_then(Mark::read);
-    Some(Found {
+    Some(ShapedInterface {
         interface: links.iter().find(|link| link.index == index).map(|link| link.name.clone()),
         index,
         device: device.name.clone(),
@@ -87,7 +88,7 @@ fn is_ours(link: &Link) -> bool {
     link.kind.as_deref() == Some("ifb") && interface_of(&link.name).is_some()
 }
 
-impl Found {
+impl ShapedInterface {
     /// The interface, or what it was.
     pub fn name(&self) -> String {
         self.interface.clone().unwrap_or_else(|| format!("an interface that is gone (number {})", self.index))

@@ -30,7 +30,7 @@ pub(crate) struct Programs<'a> {
 }
 
 /// A program and what is known of its socket.
-struct Stream {
+struct ApplicationStream {
     end: End,
     is_open: bool,
     is_writable: bool,
@@ -48,8 +48,9 @@ impl Programs<'_> {
         }
         let zeros = vec![0_u8; usize::try_from(WRITE_MAX.get()).unwrap_or(1)];
         let mut buffer = vec![MaybeUninit::uninit(); READ_SIZE];
-        let stream = || Stream { end: end.clone(), is_open: true, is_writable: true, was_held: false };
-        let mut streams: Vec<Stream> = self.sockets.iter().map(|_| stream()).collect();
+        let stream =
+            || ApplicationStream { end: end.clone(), is_open: true, is_writable: true, was_held: false };
+        let mut streams: Vec<ApplicationStream> = self.sockets.iter().map(|_| stream()).collect();
         if self.side == StreamEnd::Sender {
             let now = self.clock.now().nanos().max(1);
             self.counts.iter().for_each(|counts| counts.started_ns.set(now));
@@ -68,7 +69,12 @@ impl Programs<'_> {
     }
 
     /// Reads once; false where nothing was there.
-    fn read(&self, i: usize, stream: &mut Stream, buffer: &mut [MaybeUninit<u8>]) -> io::Result<bool> {
+    fn read(
+        &self,
+        i: usize,
+        stream: &mut ApplicationStream,
+        buffer: &mut [MaybeUninit<u8>],
+    ) -> io::Result<bool> {
         if !stream.is_open {
             return Ok(false);
         }
@@ -88,7 +94,7 @@ impl Programs<'_> {
     fn write(
         &self,
         i: usize,
-        stream: &mut Stream,
+        stream: &mut ApplicationStream,
         zeros: &[u8],
         lateness: &mut LatenessMeter,
     ) -> io::Result<()> {
@@ -117,12 +123,12 @@ impl Programs<'_> {
     }
 
     /// Waits until something can be read, a socket without room has some, or a program acts by the clock; [`STOP_CHECK`] at most.
-    fn wait(&self, streams: &mut [Stream]) -> io::Result<()> {
+    fn wait(&self, streams: &mut [ApplicationStream]) -> io::Result<()> {
         let now = self.clock.now();
         let timed =
             streams.iter().filter(|stream| stream.is_writable).filter_map(|stream| stream.end.next_due());
         let next = timed.filter(|_| now < self.until).min().unwrap_or(Time::MAX);
-        let wanted = |stream: &Stream| {
+        let wanted = |stream: &ApplicationStream| {
             let mut events = PollFlags::empty();
             events.set(PollFlags::POLLIN, stream.is_open);
             events.set(PollFlags::POLLOUT, !stream.is_writable);

@@ -201,7 +201,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Adds `event`; one without a time counts for nothing.
-    pub(super) fn take(&mut self, event: Event) {
+    pub(super) fn push(&mut self, event: Event) {
         let Some(time) = event.time.0 else { return };
         self.time_sum += time;
         let moment = moment(event, time, self.time_sum);
@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for Events {
                 let mut events = Events::default();
                 for _ in 0..EVENTS_READ_MAX {
                     let Some(event) = sequence.next_element::<Lenient<Event>>()? else { return Ok(events) };
-                    events.take(event.0);
+                    events.push(event.0);
                 }
                 while sequence.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(events)

@@ -1,6 +1,6 @@
 //! In which order states may come: what each end may hear, and what it does then. Anything else is refused.
 
-use super::{ProtocolError, State};
+use super::{ProtocolError, TestState};
 
 /// Where a client is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum Step {
     Run,
     /// Send the results, then read the server's.
     ExchangeResults,
-    /// Send [`State::IperfDone`], and end.
+    /// Send [`TestState::IperfDone`], and end.
     Finish,
     /// The server is busy.
     Denied,
@@ -60,23 +60,25 @@ impl Client {
     ///
     /// # Errors
     /// [`ProtocolError::OutOfOrder`]: the server may say that only elsewhere, or never.
-    pub const fn hear(&mut self, state: State) -> Result<Step, ProtocolError> {
+    pub const fn hear(&mut self, state: TestState) -> Result<Step, ProtocolError> {
         let (next, step) = match (*self, state) {
-            (Self::Asked, State::KeyQuestion) => (Self::Proved, Step::ProveKey),
-            (Self::Asked | Self::Proved | Self::Described, State::AccessDenied) => (Self::Done, Step::Denied),
-            (Self::Asked | Self::Proved, State::ParamExchange) => (Self::Described, Step::SendParameters),
-            (Self::Described, State::Clock) => (Self::Compared, Step::AskTime),
-            (Self::Described | Self::Compared, State::CreateStreams) => {
+            (Self::Asked, TestState::KeyQuestion) => (Self::Proved, Step::ProveKey),
+            (Self::Asked | Self::Proved | Self::Described, TestState::AccessDenied) => {
+                (Self::Done, Step::Denied)
+            }
+            (Self::Asked | Self::Proved, TestState::ParamExchange) => (Self::Described, Step::SendParameters),
+            (Self::Described, TestState::Clock) => (Self::Compared, Step::AskTime),
+            (Self::Described | Self::Compared, TestState::CreateStreams) => {
                 (Self::Connected, Step::ConnectStreams)
             }
-            (Self::Connected, State::TestStart) => (Self::Ready, Step::Prepare),
-            (Self::Ready, State::TestRunning) => (Self::Running, Step::Run),
-            (Self::Running, State::ExchangeResults) => (Self::Exchanged, Step::ExchangeResults),
-            (Self::Exchanged, State::Clock) => (Self::ComparedAgain, Step::AskTime),
-            (Self::Exchanged | Self::ComparedAgain, State::DisplayResults) => (Self::Done, Step::Finish),
+            (Self::Connected, TestState::TestStart) => (Self::Ready, Step::Prepare),
+            (Self::Ready, TestState::TestRunning) => (Self::Running, Step::Run),
+            (Self::Running, TestState::ExchangeResults) => (Self::Exchanged, Step::ExchangeResults),
+            (Self::Exchanged, TestState::Clock) => (Self::ComparedAgain, Step::AskTime),
+            (Self::Exchanged | Self::ComparedAgain, TestState::DisplayResults) => (Self::Done, Step::Finish),
             (Self::Done, _) => return Err(ProtocolError::OutOfOrder { got: state, when: "after the end" }),
-            (_, State::ServerError) => (Self::Done, Step::Refused),
-            (_, State::ServerTerminate) => (Self::Done, Step::Terminated),
+            (_, TestState::ServerError) => (Self::Done, Step::Refused),
+            (_, TestState::ServerTerminate) => (Self::Done, Step::Terminated),
             _ => return Err(ProtocolError::OutOfOrder { got: state, when: self.place() }),
         };
         *self = next;
@@ -110,11 +112,11 @@ pub enum Wish {
 ///
 /// # Errors
 /// [`ProtocolError::OutOfOrder`].
-pub const fn while_running(state: State) -> Result<Wish, ProtocolError> {
+pub const fn while_running(state: TestState) -> Result<Wish, ProtocolError> {
     match state {
-        State::TestEnd => Ok(Wish::End),
-        State::ClientTerminate => Ok(Wish::GiveUp),
-        State::Clock => Ok(Wish::Time),
+        TestState::TestEnd => Ok(Wish::End),
+        TestState::ClientTerminate => Ok(Wish::GiveUp),
+        TestState::Clock => Ok(Wish::Time),
         got => Err(ProtocolError::OutOfOrder { got, when: "while the test ran" }),
     }
 }
@@ -127,31 +129,31 @@ mod tests {
     fn a_client_goes_through_a_test_and_refuses_what_is_out_of_order() {
         let mut client = Client::default();
         let said = [
-            State::ParamExchange,
-            State::CreateStreams,
-            State::TestStart,
-            State::TestRunning,
-            State::ExchangeResults,
-            State::DisplayResults,
+            TestState::ParamExchange,
+            TestState::CreateStreams,
+            TestState::TestStart,
+            TestState::TestRunning,
+            TestState::ExchangeResults,
+            TestState::DisplayResults,
         ];
         let steps = said.map(|state| client.hear(state).unwrap());
         assert_eq!((steps[0], steps[3], steps[5]), (Step::SendParameters, Step::Run, Step::Finish));
-        assert!(client.hear(State::TestRunning).is_err());
+        assert!(client.hear(TestState::TestRunning).is_err());
         let mut client = Client::default();
-        assert!(client.hear(State::TestRunning).unwrap_err().to_string().contains("TEST_RUNNING before"));
-        assert_eq!(client.hear(State::KeyQuestion), Ok(Step::ProveKey));
-        assert!(client.hear(State::KeyQuestion).is_err(), "a key is proved once");
-        assert_eq!(client.hear(State::AccessDenied), Ok(Step::Denied));
+        assert!(client.hear(TestState::TestRunning).unwrap_err().to_string().contains("TEST_RUNNING before"));
+        assert_eq!(client.hear(TestState::KeyQuestion), Ok(Step::ProveKey));
+        assert!(client.hear(TestState::KeyQuestion).is_err(), "a key is proved once");
+        assert_eq!(client.hear(TestState::AccessDenied), Ok(Step::Denied));
     }
 
     #[test]
     fn a_server_may_give_up_at_any_time_and_a_client_while_it_runs() {
         for at in [Client::Asked, Client::Described, Client::Connected, Client::Ready, Client::Running] {
             let mut client = at;
-            assert_eq!(client.hear(State::ServerTerminate), Ok(Step::Terminated));
+            assert_eq!(client.hear(TestState::ServerTerminate), Ok(Step::Terminated));
             assert_eq!(client, Client::Done);
         }
-        assert_eq!(while_running(State::ClientTerminate), Ok(Wish::GiveUp));
-        assert!(while_running(State::IperfStart).is_err());
+        assert_eq!(while_running(TestState::ClientTerminate), Ok(Wish::GiveUp));
+        assert!(while_running(TestState::IperfStart).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What a client asks for: the document that follows [`super::State::ParamExchange`] (`send_parameters()`, `get_parameters()`).
+//! What a client asks for: the document that follows [`super::TestState::ParamExchange`] (`send_parameters()`, `get_parameters()`).
 
 use super::member::Members;
 use super::{ProtocolError, STREAMS_MAX};
@@ -34,7 +34,7 @@ pub enum Transport {
 
 /// Which way data goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum TestDirection {
     /// From the client to the server.
     #[default]
     ToServer,
@@ -44,7 +44,7 @@ pub enum Way {
     Both,
 }
 
-impl Way {
+impl TestDirection {
     /// Whether the client sends.
     pub const fn client_sends(self) -> bool {
         matches!(self, Self::ToServer | Self::Both)
@@ -62,7 +62,7 @@ pub struct Parameters {
     /// TCP or UDP.
     pub transport: Transport,
     /// Which way.
-    pub way: Way,
+    pub way: TestDirection,
     /// Streams in each direction.
     pub streams: u32,
     /// `-t`; 0 where `-n` or `-k` says when it ends.
@@ -118,9 +118,9 @@ impl Parameters {
         }
         let transport = if members.flag("udp") { Transport::Udp } else { Transport::Tcp };
         let way = match (members.flag("reverse"), members.flag("bidirectional")) {
-            (_, true) => Way::Both,
-            (true, false) => Way::ToClient,
-            (false, false) => Way::ToServer,
+            (_, true) => TestDirection::Both,
+            (true, false) => TestDirection::ToClient,
+            (false, false) => TestDirection::ToServer,
         };
         let streams = members.count("parallel", STREAMS_MAX.into())?.unwrap_or(1).max(1);
         let congestion_control = members.text("congestion")?.filter(|name| !name.is_empty());
@@ -173,9 +173,9 @@ impl Parameters {
         }
         put("parallel", json!(self.streams));
         match self.way {
-            Way::ToServer => None,
-            Way::ToClient => put("reverse", json!(true)),
-            Way::Both => put("bidirectional", json!(true)),
+            TestDirection::ToServer => None,
+            TestDirection::ToClient => put("reverse", json!(true)),
+            TestDirection::Both => put("bidirectional", json!(true)),
         };
         for (name, is_set) in [
             ("nodelay", self.no_delay),
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_stock_clients_document_is_read() {
         let read = Parameters::read(&serde_json::from_str(OF_3_12).unwrap()).unwrap();
-        assert_eq!((read.transport, read.way, read.streams), (Transport::Udp, Way::ToClient, 4));
+        assert_eq!((read.transport, read.way, read.streams), (Transport::Udp, TestDirection::ToClient, 4));
         assert_eq!((read.time_s, read.length, read.bitrate_bps), (10, 1448, 10_000_000));
         assert!(!read.wants_telemetry && read.goal().is_none());
     }
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let asked = Parameters {
-            way: Way::Both,
+            way: TestDirection::Both,
             streams: 3,
             time_s: 0,
             omit_s: 2,

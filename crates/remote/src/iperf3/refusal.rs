@@ -1,4 +1,4 @@
-//! Why a server refuses a test: two numbers after [`super::State::ServerError`], in network order.
+//! Why a server refuses a test: two numbers after [`super::TestState::ServerError`], in network order.
 
 /// Bytes of both numbers.
 pub const LENGTH: usize = 8;

@@ -1,4 +1,4 @@
-//! What an end counted: the document that both send after [`super::State::ExchangeResults`] (`send_results()`, `get_results()`).
+//! What an end counted: the document that both send after [`super::TestState::ExchangeResults`] (`send_results()`, `get_results()`).
 
 use super::ProtocolError;
 use super::member::Members;

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What comes next, or why nothing does. The server sends most of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum TestState {
     /// All streams are there.
     TestStart,
     /// Data is to flow.
@@ -42,26 +42,26 @@ pub enum State {
 }
 
 /// Each state and its byte.
-const BYTES: [(State, i8); 16] = [
-    (State::TestStart, 1),
-    (State::TestRunning, 2),
-    (State::TestEnd, 4),
-    (State::ParamExchange, 9),
-    (State::CreateStreams, 10),
-    (State::ServerTerminate, 11),
-    (State::ClientTerminate, 12),
-    (State::ExchangeResults, 13),
-    (State::DisplayResults, 14),
-    (State::IperfStart, 15),
-    (State::IperfDone, 16),
-    (State::AccessDenied, -1),
-    (State::ServerError, -2),
-    (State::KeyQuestion, -70),
-    (State::Clock, -71),
-    (State::ClockDone, -72),
+const BYTES: [(TestState, i8); 16] = [
+    (TestState::TestStart, 1),
+    (TestState::TestRunning, 2),
+    (TestState::TestEnd, 4),
+    (TestState::ParamExchange, 9),
+    (TestState::CreateStreams, 10),
+    (TestState::ServerTerminate, 11),
+    (TestState::ClientTerminate, 12),
+    (TestState::ExchangeResults, 13),
+    (TestState::DisplayResults, 14),
+    (TestState::IperfStart, 15),
+    (TestState::IperfDone, 16),
+    (TestState::AccessDenied, -1),
+    (TestState::ServerError, -2),
+    (TestState::KeyQuestion, -70),
+    (TestState::Clock, -71),
+    (TestState::ClockDone, -72),
 ];
 
-impl State {
+impl TestState {
     /// What a byte says.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for TestState {
     /// iperf3's own name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn every_byte_is_a_state_and_back_or_an_error() {
-        let known = (0..=u8::MAX).filter_map(|byte| Some((byte, State::read(byte).ok()?)));
-        let known: Vec<(u8, State)> = known.collect();
+        let known = (0..=u8::MAX).filter_map(|byte| Some((byte, TestState::read(byte).ok()?)));
+        let known: Vec<(u8, TestState)> = known.collect();
         assert_eq!(known.len(), BYTES.len());
         assert!(known.iter().all(|(byte, state)| state.byte() == *byte));
-        assert_eq!((State::AccessDenied.byte(), State::ServerError.byte()), (255, 254));
+        assert_eq!((TestState::AccessDenied.byte(), TestState::ServerError.byte()), (255, 254));
     }
 }

@@ -6,7 +6,7 @@
 use super::facets::facets;
 use super::heats::{self, BACKEND};
 use super::{INTERVAL, in_part, laws, name_of, plots, titled};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use crate::sheet::anchor;
 use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
@@ -81,10 +81,10 @@ struct Measured {
 
 impl Upward {
     /// How its values are written.
-    pub(crate) const fn kind(self) -> Kind {
+    pub(crate) const fn kind(self) -> QuantityKind {
         match self {
-            Self::Goodput => Kind::Rate,
-            Self::Rtt => Kind::Time,
+            Self::Goodput => QuantityKind::Rate,
+            Self::Rtt => QuantityKind::Time,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Goodput over two axes; of more axes two are on the map, and the others stand at one of their values.
 
 use super::titled;
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use crate::sheet::anchor;
 use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::findings::experiment::CellResult;
@@ -132,7 +132,7 @@ pub(super) fn labels(path: &str, values: &IndexSet<&str>) -> Vec<String> {
         return apart;
     }
     let with_unit = |text: &String| {
-        text.parse().map_or_else(|_| text.clone(), |bytes: u64| Kind::Bytes.on_axis(bytes as f64))
+        text.parse().map_or_else(|_| text.clone(), |bytes: u64| QuantityKind::Bytes.on_axis(bytes as f64))
     };
     let labels: IndexSet<String> = apart.iter().map(with_unit).collect();
     if labels.len() == apart.len() { labels.into_iter().collect() } else { apart }

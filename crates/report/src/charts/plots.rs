@@ -3,7 +3,7 @@
 use super::facets::{Facet, facets};
 use super::laws::{self, Line, Quantity, Template};
 use super::{SERIES, in_part, name_of, titled};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use crate::sheet::anchor;
 use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
@@ -81,10 +81,10 @@ impl Quantity {
     }
 
     /// How its values are written.
-    pub(crate) const fn kind(self) -> Kind {
+    pub(crate) const fn kind(self) -> QuantityKind {
         match self {
-            Self::Rtt => Kind::Time,
-            Self::Loss => Kind::Percent,
+            Self::Rtt => QuantityKind::Time,
+            Self::Loss => QuantityKind::Percent,
         }
     }
 
@@ -321,7 +321,11 @@ fn left_out(experiment: &Experiment, quantity: Quantity, cells: &[&CellResult]) 
     let without: Vec<String> = measured()
         .filter(|cell| quantity.of(spec(cell), cell).is_none())
         .map(|cell| {
-            format!("{} {}", cell.coordinates(), Kind::Rate.alone(cell.goodput_bps.unwrap_or(0) as f64))
+            format!(
+                "{} {}",
+                cell.coordinates(),
+                QuantityKind::Rate.alone(cell.goodput_bps.unwrap_or(0) as f64)
+            )
         })
         .collect();
     let moved = measured().any(|cell| {

@@ -1,7 +1,7 @@
 //! A capture explained, flow by flow, in the words for a run.
 
 use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
-use crate::captured::{has_words, hidden, notes, seen, too_short, udp};
+use crate::captured::{has_words, hidden, notes, packets_sentence, too_short, udp};
 use crate::captured_facts::remarks;
 use crate::captured_udp::{groups, in_place_of_tcp};
 use crate::prose::filled;
@@ -118,7 +118,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     if let Some(text) = evidence::rule(flow.verdict.rule, flow.verdict.margin) {
         say(&text);
     }
-    say(&seen(flow));
+    say(&packets_sentence(flow));
     remarks(flow).iter().for_each(|sentence| say(sentence));
     lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
     lines.extend(where_the_time_went(&flow.verdict, style));

@@ -1,6 +1,6 @@
 //! What the verdict rests on, figure by figure, and who says otherwise.
 
-use crate::quantity::{self, Kind};
+use crate::quantity::{self, QuantityKind};
 use pipefill_analysis::judge::{Confidence, Diagnosis, RuleId, Witness};
 use pipefill_core::limit::LimitedBy;
 
@@ -10,7 +10,7 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     let bytes = |value: Option<u64>| value.map(quantity::bytes);
     let time = |us: Option<u64>| us.map(quantity::duration);
     let rate = |bps: Option<u64>| bps.map(quantity::rate);
-    let percent = |share: Option<f64>| share.map(|share| Kind::Percent.alone(share * 100.0));
+    let percent = |share: Option<f64>| share.map(|share| QuantityKind::Percent.alone(share * 100.0));
     let some = |share: Option<f64>, least: f64| percent(share.filter(|&share| share > least));
     let queued = figures.wmem_queued_bytes.map(quantity::bytes);
     let sndbuf =
@@ -161,7 +161,7 @@ mod tests {
     use pipefill_analysis::judge::Figures;
     use pipefill_core::cell::{Direction, Protocol};
 
-    fn told(limited_by: LimitedBy, counters: &[(LimitedBy, f64)]) -> Option<String> {
+    fn confidence_text(limited_by: LimitedBy, counters: &[(LimitedBy, f64)]) -> Option<String> {
         let witness = |&(accuses, share): &(LimitedBy, f64)| {
             let agrees = (share >= 0.5) == (accuses == limited_by);
             Witness { name: "counter".to_owned(), accuses, share, agrees }
@@ -206,10 +206,19 @@ mod tests {
     fn counters_agree_only_where_one_has_measured_the_limit() {
         use LimitedBy::{App, Path, Rwnd, Unknown};
         let held = "Confidence: high; it held 97 % of the time";
-        assert_eq!(told(Path, &[]), Some(format!("{held}.")));
-        assert_eq!(told(Path, &[(Rwnd, 0.0)]), Some(format!("{held}, and no kernel counter objects.")));
-        assert_eq!(told(Rwnd, &[(Rwnd, 0.9)]), Some(format!("{held}, and the kernel's counters agree.")));
-        assert_eq!(told(Path, &[(App, 0.9)]), Some(format!("{held}, and counter points to another cause.")));
-        assert_eq!(told(Unknown, &[(Rwnd, 0.0)]), None, "nothing to be sure of");
+        assert_eq!(confidence_text(Path, &[]), Some(format!("{held}.")));
+        assert_eq!(
+            confidence_text(Path, &[(Rwnd, 0.0)]),
+            Some(format!("{held}, and no kernel counter objects."))
+        );
+        assert_eq!(
+            confidence_text(Rwnd, &[(Rwnd, 0.9)]),
+            Some(format!("{held}, and the kernel's counters agree."))
+        );
+        assert_eq!(
+            confidence_text(Path, &[(App, 0.9)]),
+            Some(format!("{held}, and counter points to another cause."))
+        );
+        assert_eq!(confidence_text(Unknown, &[(Rwnd, 0.0)]), None, "nothing to be sure of");
     }
 }

@@ -1,7 +1,7 @@
 //! The question, and the answer in two sentences: how much there was, and what limited it.
 
 use super::terms::term;
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use crate::words::limit_name;
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
@@ -57,7 +57,7 @@ fn extremes(experiment: &Experiment) -> Option<String> {
     let cells = || experiment.cells.iter().filter(known);
     let most = cells().max_by_key(|cell| cell.goodput_bps)?;
     let least = cells().min_by_key(|cell| cell.goodput_bps)?;
-    let rate = |cell: &CellResult| Kind::Rate.alone(cell.goodput_bps.unwrap_or(0) as f64);
+    let rate = |cell: &CellResult| QuantityKind::Rate.alone(cell.goodput_bps.unwrap_or(0) as f64);
     let (high, low) = (rate(most), rate(least));
     if most.index == least.index || high == low {
         return Some(format!("{high} of payload arrived ({}).", most.coordinates()));

@@ -3,13 +3,13 @@
 use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
-use crate::captured::{HEADINGS, LIMIT, notes, row, seen, unknown};
+use crate::captured::{HEADINGS, LIMIT, notes, packets_sentence, row, unknown};
 use crate::captured_facts::remarks;
 use crate::captured_udp::{self, in_place_of_tcp};
 use crate::charts::RUNS;
-use crate::quantity::{self, Kind, counted};
+use crate::quantity::{self, QuantityKind, counted};
 use crate::segments::Segments;
-use crate::sheet::{Entry, anchor};
+use crate::sheet::{SheetEntry, anchor};
 use crate::svg;
 use crate::words::UNKNOWN;
 use maud::{Markup, html};
@@ -99,7 +99,7 @@ fn body(page: &CapturePage<'_>) -> Markup {
                 section id="packets" aria-labelledby="packets-title" {
                     h2 id="packets-title" { "Graphs" }
                     p class="hint" { (page.chosen) }
-                    (place())
+                    (chart_container())
                     @for segments in page.drawn { (pictures(&segments.label, segments, usize::MAX)) }
                 }
             }
@@ -131,7 +131,7 @@ pub(super) fn of_runs(page: &Page<'_>) -> Markup {
                         " " (page.captures.len()) " of " (page.experiment.cells.len()) " cells."
                     }
                 }
-                (place())
+                (chart_container())
                 @for capture in page.captures.iter().take(RUNS) {
                     @if let Some(cell) = cell_of(&capture.directory) {
                         (pictures(&cell.coordinates(), &capture.segments, 2))
@@ -147,7 +147,7 @@ pub(super) fn of_runs(page: &Page<'_>) -> Markup {
 }
 
 /// Where the script puts its chart.
-fn place() -> Markup {
+fn chart_container() -> Markup {
     html! {
         div id="capture-tools" class="live" hidden {}
         div id="capture-chart" class="live" hidden {}
@@ -210,7 +210,7 @@ fn udp(found: &Captured) -> Markup {
 
 /// A flow. Its limit stands beside its ends, so that it is seen on a narrow screen.
 fn line(number: usize, flow: &CapturedFlow) -> Markup {
-    let entries: Vec<((&str, bool), Entry)> = HEADINGS.into_iter().zip(row(flow)).collect();
+    let entries: Vec<((&str, bool), SheetEntry)> = HEADINGS.into_iter().zip(row(flow)).collect();
     html! {
         tr {
             td class="ends" { bdi { (flow.src) } br; bdi { (flow.dst) } }
@@ -235,7 +235,7 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
             }
             div id={ "flow-" (number) } {
                 p { (flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN)) }
-                p { (seen(flow)) }
+                p { (packets_sentence(flow)) }
                 @for sentence in remarks(flow) { p { (sentence) } }
                 @if number < LEDGERS { (ledger(flow)) }
                 h3 { "What can't be known from here" }
@@ -285,7 +285,7 @@ fn shares(time: &[HeldTime]) -> String {
     let shown = time.iter().filter(|held| held.share >= LEAST_SHOWN);
     let part = |held: &HeldTime| {
         let cause = held.cause.map_or_else(String::new, |cause| format!(" {}", cause.as_str()));
-        format!("{}{cause} {}", held.limited_by.as_str(), Kind::Percent.alone(100.0 * held.share))
+        format!("{}{cause} {}", held.limited_by.as_str(), QuantityKind::Percent.alone(100.0 * held.share))
     };
     shown.map(part).collect::<Vec<_>>().join(", ")
 }

@@ -5,8 +5,8 @@
 use super::terms::term;
 use super::{Page, capture, fix, later, tables};
 use crate::explain;
-use crate::quantity::{self, Kind};
-use crate::sheet::{anchor, pings_told, problems};
+use crate::quantity::{self, QuantityKind};
+use crate::sheet::{anchor, ping_sentence, problems};
 use crate::words::limit_name;
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::CellResult;
@@ -56,7 +56,7 @@ fn cell_details(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                 @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) (ledger(cell)) }
                 @let proof = fix::of(page.proofs, cell);
                 (advice(page, cell, proof.is_some()))
-                @if let Some(proof) = proof { (fix::told(proof, cell)) }
+                @if let Some(proof) = proof { (fix::proof_section(proof, cell)) }
                 p { "Repeat it: " code class="command" { (cell.repeat_command) } }
             }
         }
@@ -67,7 +67,7 @@ fn without_verdict(cell: &CellResult) -> String {
     let told = match (cell.runs, cell.valid, &cell.ping) {
         (0, ..) => "It was not run.",
         (_, 0, _) => "No run is valid.",
-        (.., Some(ping)) => return pings_told(ping),
+        (.., Some(ping)) => return ping_sentence(ping),
         _ => "Nothing was sampled, so nothing can be said of the cause.",
     };
     told.to_owned()
@@ -76,7 +76,7 @@ fn without_verdict(cell: &CellResult) -> String {
 fn figures(cell: &CellResult) -> Markup {
     let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let published =
-        cell.published.and_then(|published| published.goodput_bps).map(|bps| Kind::Rate.alone(bps));
+        cell.published.and_then(|published| published.goodput_bps).map(|bps| QuantityKind::Rate.alone(bps));
     let rows = [
         (term("interval", "interval"), tables::covered_interval(cell)),
         (term("published", "published"), published),
@@ -108,7 +108,7 @@ fn shares(cell: &CellResult) -> Markup {
             p class="legend" {
                 "Of the time: "
                 @for (limit, share) in sorted {
-                    span { span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str()) " " (Kind::Percent.alone(100.0 * share)) } " "
+                    span { span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str()) " " (QuantityKind::Percent.alone(100.0 * share)) } " "
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::terms::term;
 use crate::charts::RUNS;
 use crate::charts::{Charts, Heat, Losses, Plot, Point};
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{MISSING, QuantityKind};
 use crate::svg;
 use maud::{Markup, html};
 
@@ -123,11 +123,11 @@ fn residuals(plot: &Plot) -> Markup {
                             @for point in &points {
                                 tr {
                                     th scope="row" { a href={ "#" (point.cell) } { (point.label) } }
-                                    td class="number" { (Kind::Rate.alone(point.y)) }
-                                    td class="number" { (point.bound.map_or_else(|| MISSING.to_owned(), |bps| Kind::Rate.alone(bps))) }
+                                    td class="number" { (QuantityKind::Rate.alone(point.y)) }
+                                    td class="number" { (point.bound.map_or_else(|| MISSING.to_owned(), |bps| QuantityKind::Rate.alone(bps))) }
                                     td { (point.law.unwrap_or(MISSING)) }
                                     td class="number" {
-                                        (point.bound.map_or_else(|| MISSING.to_owned(), |bps| Kind::Ratio.alone(point.y / bps)))
+                                        (point.bound.map_or_else(|| MISSING.to_owned(), |bps| QuantityKind::Ratio.alone(point.y / bps)))
                                     }
                                 }
                             }

@@ -12,14 +12,14 @@ pub(super) fn of<'a>(proofs: &'a [Proof], cell: &CellResult) -> Option<&'a Proof
 }
 
 /// What it says.
-pub(super) fn told(proof: &Proof, cell: &CellResult) -> Markup {
+pub(super) fn proof_section(proof: &Proof, cell: &CellResult) -> Markup {
     let name = format!("The advice, tried: {}", cell.coordinates());
     html! {
         div class="proof" {
             h3 { "What came of it" }
             @if let Some(picture) = svg::proof(proof, &name) { (picture.inline()) }
             ol {
-                @for round in &proof.rounds { li { code { (round.advice.change) } " " (said(round)) } }
+                @for round in &proof.rounds { li { code { (round.advice.change) } " " (round_sentence(round)) } }
             }
             p { strong { (conclusion(proof)) } }
             p { "Prove it again: " code class="command" { (proof.repeat_command) } }
@@ -27,7 +27,7 @@ pub(super) fn told(proof: &Proof, cell: &CellResult) -> Markup {
     }
 }
 
-fn said(round: &Round) -> String {
+fn round_sentence(round: &Round) -> String {
     match &round.comparison {
         Some(comparison) => outcome(comparison, round),
         None => "No pair of runs is valid.".to_owned(),

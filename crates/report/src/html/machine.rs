@@ -4,7 +4,7 @@
 
 use super::Page;
 use super::terms::term;
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{MISSING, QuantityKind};
 use crate::runs::RunPart;
 use indexmap::IndexMap;
 use maud::{Markup, html};
@@ -99,8 +99,9 @@ fn instrument(page: &Page<'_>) -> Markup {
     let everything = ("the worst of all runs", places.map(worst), places.map(lost));
     let shown: Vec<_> = if rows.len() > RUNS { vec![everything] } else { rows };
     let is_told = shown.iter().any(|row| row.1.iter().chain(&row.2).any(Option::is_some));
-    let time =
-        |value: Option<u64>| value.map_or_else(|| MISSING.to_owned(), |ns| Kind::Time.alone(ns as f64));
+    let time = |value: Option<u64>| {
+        value.map_or_else(|| MISSING.to_owned(), |ns| QuantityKind::Time.alone(ns as f64))
+    };
     let count = |value: Option<u64>| value.map_or_else(|| MISSING.to_owned(), |count| count.to_string());
     html! {
         @for sentence in in_words(page.runs) { p { (sentence) } }
@@ -189,7 +190,7 @@ fn in_words(runs: &[RunPart]) -> Vec<String> {
     });
     let timers = runs.iter().filter_map(|part| Some((part, part.instrument.timer_lateness.as_ref()?)));
     let woken = timers.max_by_key(|(_, late)| late.p99_ns).map(|(part, late)| {
-        let time = |ns: u64| Kind::Time.alone(ns as f64);
+        let time = |ns: u64| QuantityKind::Time.alone(ns as f64);
         format!(
             "A bare timer, which only sleeps, woke late by {} in the median, {} at the 99th percentile and {} at most{}. It tells a late \
              machine from a slow data path: where it is late, every program on this machine is.",

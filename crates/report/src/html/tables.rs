@@ -3,7 +3,7 @@
 use super::{later, terms};
 use crate::conclusions;
 use crate::quantity::{self, MISSING, share};
-use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
+use crate::sheet::{EXACT, Heading, SUM, Sheet, SheetEntry, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::experiment::{ConclusionResult, Opinion};
@@ -56,7 +56,7 @@ pub(super) fn conclusions(experiment: &Experiment) -> Markup {
 }
 
 fn table(sheet: &Sheet, number: usize) -> Markup {
-    let rows: Vec<(&String, &Vec<Entry>)> = sheet.cells.iter().zip(&sheet.rows).collect();
+    let rows: Vec<(&String, &Vec<SheetEntry>)> = sheet.cells.iter().zip(&sheet.rows).collect();
     let parts = rows.chunks(ROWS).enumerate();
     let own: Vec<&String> =
         sheet.notes.iter().filter(|note| note.starts_with('!') || note.starts_with("FAILED")).collect();
@@ -82,7 +82,13 @@ fn title(sheet: &Sheet) -> &str {
     sheet.title.as_deref().unwrap_or("all cells")
 }
 
-fn part_of(sheet: &Sheet, id: &str, number: usize, rows: &[(&String, &Vec<Entry>)], caption: &str) -> Markup {
+fn part_of(
+    sheet: &Sheet,
+    id: &str,
+    number: usize,
+    rows: &[(&String, &Vec<SheetEntry>)],
+    caption: &str,
+) -> Markup {
     html! {
         div class="scroll sheet" tabindex="0" role="region" aria-labelledby=(id) {
             table class=[(number == 0).then_some("main")] data-sheet=(number) data-title=(title(sheet)) {
@@ -117,7 +123,7 @@ fn heading(heading: &Heading) -> Markup {
     }
 }
 
-fn class(entry: &Entry, heading: &Heading) -> Option<String> {
+fn class(entry: &SheetEntry, heading: &Heading) -> Option<String> {
     let tone = match entry.tone {
         Tone::Plain => "",
         Tone::Good => "good",
@@ -131,7 +137,7 @@ fn class(entry: &Entry, heading: &Heading) -> Option<String> {
     (!class.is_empty()).then_some(class)
 }
 
-fn content(entry: &Entry, heading: &Heading, cell: &str) -> Markup {
+fn content(entry: &SheetEntry, heading: &Heading, cell: &str) -> Markup {
     html! {
         @if heading.name == "limit" && entry.text != MISSING {
             span class={ "swatch limit-" (entry.text) } {} "\u{a0}" a href={ "#" (cell) } { (entry.text) }
@@ -173,7 +179,7 @@ fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
         None => covered_interval(cell),
     };
     for (cell, row) in cells.into_iter().zip(&mut sheet.rows) {
-        row.insert(place + 1, Entry::or_missing(cell.and_then(ends)));
+        row.insert(place + 1, SheetEntry::or_missing(cell.and_then(ends)));
     }
     let heading = Heading { name: INTERVAL.to_owned(), unit: common.unwrap_or_default(), numeric: true };
     sheet.headings.insert(place + 1, heading);

@@ -1,6 +1,6 @@
 //! A stream's intervals in whole numbers that add up to its totals, as iperf3's own do.
 
-use pipefill_analysis::findings::intervals::{Interval, Look};
+use pipefill_analysis::findings::intervals::{Interval, SenderInfo};
 use pipefill_core::record::StreamSummary;
 
 /// What the client counted of one stream in one interval.
@@ -20,7 +20,7 @@ pub(super) struct Counts {
     /// UDP, of a client that receives.
     pub(super) jitter_ns: Option<u64>,
     /// Of a client that sends.
-    pub(super) look: Option<Look>,
+    pub(super) look: Option<SenderInfo>,
 }
 
 /// Those of a client that sends: its last interval has what was counted until the stream's end.

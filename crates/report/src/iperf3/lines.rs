@@ -1,9 +1,9 @@
 //! The lines of a test between two hosts, for a terminal: one for each stream and interval, sums, totals, and the verdict.
 
-use super::measured::{Counted, Interval, IntervalCount, Measured, Stream, sum};
+use super::measured::{Counted, Interval, IntervalCount, Measured, TestStream, sum};
 use crate::connections::in_words;
 use crate::prose;
-use crate::quantity::{self, Kind};
+use crate::quantity::{self, QuantityKind};
 use crate::table::Style;
 use crate::words::warnings;
 use pipefill_analysis::findings::connections::{Ends, Server, TestFinding, TestResult};
@@ -30,7 +30,7 @@ pub fn repeated(tests: &[TestResult]) -> String {
         let rates: Vec<f64> = tests.iter().filter(|test| test.valid).filter_map(rate).collect();
         let Some(middle) = median(&rates) else { continue };
         let [least, most] = [f64::min, f64::max].map(|of| rates.iter().copied().fold(middle, of));
-        let [middle, least, most] = [middle, least, most].map(|bps| Kind::Rate.alone(bps));
+        let [middle, least, most] = [middle, least, most].map(|bps| QuantityKind::Rate.alone(bps));
         let way = if sends { "to" } else { "from" };
         let _ = writeln!(
             text,
@@ -86,7 +86,7 @@ fn amounts(name: &str, from_us: u64, to_us: u64, bytes: u64, span_us: u64) -> St
     let [from, to] = [from_us, to_us].map(|us| us as f64 / 1e6);
     let span = format!("{from:.2}-{to:.2} s");
     let bits = if span_us > 0 { bytes as f64 * 8e6 / span_us as f64 } else { 0.0 };
-    let (bytes, rate) = (quantity::bytes(bytes), Kind::Rate.alone(bits));
+    let (bytes, rate) = (quantity::bytes(bytes), QuantityKind::Rate.alone(bits));
     format!("{name:<10} {span:<21} {bytes:<11} {rate:<13} ")
 }
 
@@ -97,10 +97,10 @@ fn lost(counted: &Counted, is_clock_set: bool) -> String {
     if is_clock_set {
         return lost;
     }
-    format!("{lost}, jitter {}", Kind::Time.alone(counted.jitter_ns as f64))
+    format!("{lost}, jitter {}", QuantityKind::Time.alone(counted.jitter_ns as f64))
 }
 
-fn name(stream: &Stream) -> String {
+fn name(stream: &TestStream) -> String {
     format!("{} {}", stream.socket, arrow(stream.sends))
 }
 
@@ -159,7 +159,7 @@ pub fn summary(measured: &Measured, finding: &TestFinding, style: Style) -> Stri
 
 /// The offset of the clocks, and one-way delays.
 fn clocks(finding: &TestFinding, style: Style) -> String {
-    let time = |us: i64| Kind::Time.alone(us as f64 * 1e3);
+    let time = |us: i64| QuantityKind::Time.alone(us as f64 * 1e3);
     let mut text = String::new();
     if let Some(delays) = &finding.one_way_delay {
         for (way, delay) in [("to the server", &delays.to_server), ("from the server", &delays.to_client)] {

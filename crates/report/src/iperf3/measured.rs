@@ -26,7 +26,7 @@ pub struct Counted {
 
 /// What the sender's socket said at the end of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Look {
+pub struct SocketInfo {
     /// Congestion window, bytes.
     pub cwnd_bytes: u64,
     /// Window that the peer advertised, bytes.
@@ -45,7 +45,7 @@ pub struct IntervalCount {
     /// Counts of the interval alone.
     pub counted: Counted,
     /// Where this host sends over TCP.
-    pub look: Option<Look>,
+    pub look: Option<SocketInfo>,
 }
 
 /// An interval.
@@ -63,7 +63,7 @@ pub struct Interval {
 
 /// A stream of the test.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stream {
+pub struct TestStream {
     /// The number that iperf3 prints for it.
     pub socket: u32,
     /// This host's address and port.
@@ -124,7 +124,7 @@ pub struct Measured {
     /// `-P`.
     pub parallel: u32,
     /// Its streams; with `--bidir` those that this host sends come first.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<TestStream>,
     /// What was counted in between.
     pub intervals: Vec<Interval>,
     /// CPU time as a share of the test, percent (all, user, system): this host's, the server's.

@@ -1,8 +1,8 @@
 //! A column: a name, and where it takes its figures or words from.
 
-use super::{Entry, Heading, Tone};
+use super::{Heading, SheetEntry, Tone};
 use crate::cause::limit_to_ask_for;
-use crate::quantity::{Kind, Scale};
+use crate::quantity::{QuantityKind, Scale};
 use pipefill_analysis::findings::experiment::CellResult;
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ pub(super) struct Column<Row = CellResult> {
     pub(super) name: &'static str,
     /// Its name where all flows are UDP.
     pub(super) udp_name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: QuantityKind,
     pub(super) value: fn(&Row) -> Option<f64>,
 }
 
 /// A column of the same name for every protocol.
 pub(super) const fn column<Row>(
     name: &'static str,
-    kind: Kind,
+    kind: QuantityKind,
     value: fn(&Row) -> Option<f64>,
 ) -> Column<Row> {
     Column { name, udp_name: name, kind, value }
@@ -32,7 +32,7 @@ pub(super) fn of_numbers<Row>(
     columns: &[&Column<Row>],
     udp: bool,
     rows: &[&Row],
-) -> Vec<(Heading, Vec<Entry>)> {
+) -> Vec<(Heading, Vec<SheetEntry>)> {
     let scales = scales(columns, rows);
     columns.iter().filter_map(|column| numbers(column, udp, &scales, rows)).collect()
 }
@@ -41,9 +41,9 @@ pub(super) fn of_numbers<Row>(
 fn numbers<Row>(
     column: &Column<Row>,
     udp: bool,
-    scales: &BTreeMap<Kind, Scale>,
+    scales: &BTreeMap<QuantityKind, Scale>,
     rows: &[&Row],
-) -> Option<(Heading, Vec<Entry>)> {
+) -> Option<(Heading, Vec<SheetEntry>)> {
     let values: Vec<Option<f64>> = rows.iter().map(|row| (column.value)(row)).collect();
     values.iter().flatten().next()?;
     let scale = scales[&column.kind];
@@ -52,17 +52,17 @@ fn numbers<Row>(
         unit: column.kind.heading_unit(scale),
         numeric: true,
     };
-    let entry = |&value: &Option<f64>| Entry {
+    let entry = |&value: &Option<f64>| SheetEntry {
         value,
         tone: tone(column.name, value),
-        ..Entry::or_missing(value.map(|value| column.kind.in_column(value, scale)))
+        ..SheetEntry::or_missing(value.map(|value| column.kind.in_column(value, scale)))
     };
     Some((heading, values.iter().map(entry).collect()))
 }
 
 /// One scale for all columns of a kind, so that they compare at a glance.
-fn scales<Row>(columns: &[&Column<Row>], rows: &[&Row]) -> BTreeMap<Kind, Scale> {
-    let mut values: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
+fn scales<Row>(columns: &[&Column<Row>], rows: &[&Row]) -> BTreeMap<QuantityKind, Scale> {
+    let mut values: BTreeMap<QuantityKind, Vec<f64>> = BTreeMap::new();
     for column in columns {
         let of_kind = values.entry(column.kind).or_default();
         of_kind.extend(rows.iter().filter_map(|row| (column.value)(row)));
@@ -79,7 +79,7 @@ fn tone(name: &str, value: Option<f64>) -> Tone {
 }
 
 /// What limited each cell, where that is known of any.
-pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<SheetEntry>)> {
     let known = cells.iter().any(|cell| cell.verdict.limited_by.is_some());
     let word = |cell: &CellResult| limit_to_ask_for(&cell.verdict);
     known.then(|| words("limit", cells, word))
@@ -89,8 +89,8 @@ pub(super) fn words<Row>(
     name: &str,
     rows: &[&Row],
     word: impl Fn(&Row) -> Option<String>,
-) -> (Heading, Vec<Entry>) {
-    (Heading::new(name, false), rows.iter().map(|row| Entry::or_missing(word(row))).collect())
+) -> (Heading, Vec<SheetEntry>) {
+    (Heading::new(name, false), rows.iter().map(|row| SheetEntry::or_missing(word(row))).collect())
 }
 
 /// A field as a column takes it.

@@ -1,8 +1,8 @@
 //! The columns beside the axes: where each takes its figure from, and when it is left out.
 
 use super::column::{Column, column, float, limited_by, of_numbers, words};
-use super::{Entry, Heading, Tone, windows};
-use crate::quantity::Kind;
+use super::{Heading, SheetEntry, Tone, windows};
+use crate::quantity::QuantityKind;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_core::cell::Protocol;
 
@@ -11,25 +11,30 @@ pub(crate) const EXACT: &str = "exact";
 
 /// In the order of the table.
 const COLUMNS: [Column; 12] = [
-    column("offered", Kind::Rate, |c| float(c.offered_bps)),
-    Column { name: "goodput", udp_name: "received", kind: Kind::Rate, value: |c| float(c.goodput_bps) },
-    column("±%", Kind::Ratio, half_width_percent),
-    column("publ.", Kind::Rate, |c| c.published?.goodput_bps),
-    column("ratio", Kind::Ratio, published_ratio),
-    column("lost", Kind::Percent, |c| c.udp.lost_percent),
-    column("publ. lost", Kind::Percent, |c| c.published?.lost_percent),
-    column("jitter", Kind::Time, |c| float(c.udp.jitter_ns)),
-    column("retr", Kind::Count, |c| float(c.tcp.retransmits)),
-    column("publ. retr", Kind::Count, |c| c.published?.retransmits),
-    column("RTT", Kind::Time, |c| float(c.tcp.srtt_us_p50).map(|us| us * 1e3)),
-    column("fairness", Kind::Ratio, fairness),
+    column("offered", QuantityKind::Rate, |c| float(c.offered_bps)),
+    Column {
+        name: "goodput",
+        udp_name: "received",
+        kind: QuantityKind::Rate,
+        value: |c| float(c.goodput_bps),
+    },
+    column("±%", QuantityKind::Ratio, half_width_percent),
+    column("publ.", QuantityKind::Rate, |c| c.published?.goodput_bps),
+    column("ratio", QuantityKind::Ratio, published_ratio),
+    column("lost", QuantityKind::Percent, |c| c.udp.lost_percent),
+    column("publ. lost", QuantityKind::Percent, |c| c.published?.lost_percent),
+    column("jitter", QuantityKind::Time, |c| float(c.udp.jitter_ns)),
+    column("retr", QuantityKind::Count, |c| float(c.tcp.retransmits)),
+    column("publ. retr", QuantityKind::Count, |c| c.published?.retransmits),
+    column("RTT", QuantityKind::Time, |c| float(c.tcp.srtt_us_p50).map(|us| us * 1e3)),
+    column("fairness", QuantityKind::Ratio, fairness),
 ];
 
 /// Left to a table of their own where buffers are what is asked about.
 const WINDOWS: [Column; 3] = [
-    column("cwnd", Kind::Bytes, |c| float(c.tcp.cwnd_bytes_p50)),
-    column("rwnd", Kind::Bytes, |c| float(c.tcp.rwnd_bytes_p50)),
-    column("flight", Kind::Bytes, |c| float(c.tcp.in_flight_bytes_p50)),
+    column("cwnd", QuantityKind::Bytes, |c| float(c.tcp.cwnd_bytes_p50)),
+    column("rwnd", QuantityKind::Bytes, |c| float(c.tcp.rwnd_bytes_p50)),
+    column("flight", QuantityKind::Bytes, |c| float(c.tcp.in_flight_bytes_p50)),
 ];
 
 /// What goodput is called where it is of flows that go both ways, or of both protocols.
@@ -48,14 +53,14 @@ fn fairness(cell: &CellResult) -> Option<f64> {
 }
 
 /// All columns that have a value for some cell, with their entries.
-pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Heading, Vec<SheetEntry>)> {
     let flows = cells.iter().flat_map(|cell| &experiment.plan.cell(cell.index).spec.flows);
     let udp = flows.into_iter().all(|flow| flow.protocol == Protocol::Udp);
     let mut wanted: Vec<&Column> = COLUMNS.iter().collect();
     if !windows::are_asked_for(cells) {
         wanted.extend(&WINDOWS);
     }
-    let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
+    let mut columns: Vec<(Heading, Vec<SheetEntry>)> = Vec::new();
     columns.extend(backend(cells));
     let shown: Vec<&CellResult> =
         cells.iter().map(|cell| cell.invalid_figures.as_deref().unwrap_or(cell)).collect();
@@ -71,7 +76,7 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
 }
 
 /// What was measured in invalid runs alone is told apart.
-fn mark_invalid(cell: &CellResult, entry: &mut Entry) {
+fn mark_invalid(cell: &CellResult, entry: &mut SheetEntry) {
     if cell.invalid_figures.is_some() && entry.value.is_some() {
         entry.text = format!("({})", entry.text);
         entry.tone = Tone::Faint;
@@ -86,9 +91,9 @@ fn half_width_percent(cell: &CellResult) -> Option<f64> {
 }
 
 /// `exact` for the interval of a cell whose every run would be the same.
-fn said_exact(cells: &[&CellResult], entries: Vec<Entry>) -> Vec<Entry> {
-    let exact = |(cell, entry): (&&CellResult, Entry)| match (cell.deterministic, entry.value) {
-        (true, Some(_)) => Entry { text: EXACT.to_owned(), ..entry },
+fn said_exact(cells: &[&CellResult], entries: Vec<SheetEntry>) -> Vec<SheetEntry> {
+    let exact = |(cell, entry): (&&CellResult, SheetEntry)| match (cell.deterministic, entry.value) {
+        (true, Some(_)) => SheetEntry { text: EXACT.to_owned(), ..entry },
         _ => entry,
     };
     cells.iter().zip(entries).map(exact).collect()
@@ -100,14 +105,14 @@ fn published_ratio(cell: &CellResult) -> Option<f64> {
 }
 
 /// Shown where cells ran on more than one.
-fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<SheetEntry>)> {
     let first = cells.iter().find_map(|cell| cell.backend.as_ref())?;
     let several = cells.iter().any(|cell| cell.backend.as_ref().is_some_and(|b| b != first));
     several.then(|| words("on", cells, |cell| cell.backend.clone()))
 }
 
 /// Valid runs of those asked for; shown where any is missing.
-fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, Vec<SheetEntry>)> {
     let asked = |cell: &CellResult| experiment.plan.cell(cell.index).spec.run.repeat as usize;
     let short = |cell: &CellResult| cell.valid < asked(cell);
     if !cells.iter().any(|cell| short(cell)) {

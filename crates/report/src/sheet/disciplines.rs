@@ -1,18 +1,18 @@
 //! The table of what the disciplines of the queues did: drops, marks, and the time that packets waited beside its target.
 
 use super::column::{self, Column, column, float};
-use super::{Entry, Heading};
-use crate::quantity::Kind;
+use super::{Heading, SheetEntry};
+use crate::quantity::QuantityKind;
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::AqmMetrics;
 
 const COLUMNS: [Column<AqmMetrics>; 6] = [
-    column("drops", Kind::Count, |aqm| float(aqm.dropped_packets)),
-    column("overflow", Kind::Count, |aqm| float(aqm.overflow_packets)),
-    column("marks", Kind::Count, |aqm| float(aqm.marked_packets)),
-    column("target", Kind::Time, |aqm| ns(aqm.target_us)),
-    column("sojourn", Kind::Time, |aqm| ns(aqm.sojourn_us_p50)),
-    column("p95", Kind::Time, |aqm| ns(aqm.sojourn_us_p95)),
+    column("drops", QuantityKind::Count, |aqm| float(aqm.dropped_packets)),
+    column("overflow", QuantityKind::Count, |aqm| float(aqm.overflow_packets)),
+    column("marks", QuantityKind::Count, |aqm| float(aqm.marked_packets)),
+    column("target", QuantityKind::Time, |aqm| ns(aqm.target_us)),
+    column("sojourn", QuantityKind::Time, |aqm| ns(aqm.sojourn_us_p50)),
+    column("p95", QuantityKind::Time, |aqm| ns(aqm.sojourn_us_p95)),
 ];
 
 /// The disciplines of `cells`, each with its cell.
@@ -21,7 +21,7 @@ pub(super) fn rows<'a>(cells: &[&'a CellResult]) -> Vec<(&'a CellResult, &'a Aqm
 }
 
 /// The columns beside the axes.
-pub(super) fn columns(disciplines: &[&AqmMetrics]) -> Vec<(Heading, Vec<Entry>)> {
+pub(super) fn columns(disciplines: &[&AqmMetrics]) -> Vec<(Heading, Vec<SheetEntry>)> {
     let name = |aqm: &AqmMetrics| Some(format!("{}, {}", aqm.kind, aqm.direction.as_str()));
     let mut columns = vec![column::words("queue", disciplines, name)];
     columns.extend(column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, disciplines));

@@ -1,7 +1,7 @@
 //! What stands below a table: invalid runs, refused settings, failed expectations, verdicts, the machine.
 
 use super::columns::EXACT;
-use crate::quantity::{Kind, MISSING, share};
+use crate::quantity::{MISSING, QuantityKind, share};
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::experiment::{ExpectationResult, Value};
@@ -76,7 +76,7 @@ pub(crate) fn environment_line(experiment: &Experiment) -> Option<String> {
     parts.extend(environment.cpus.first().map(|_| joined(&environment.cpus) + " CPUs"));
     parts.push(prefixed("n = ", range(experiment)));
     let lateness = experiment.cells.iter().filter_map(|c| c.path_lateness_p99_ns).max();
-    parts.extend(lateness.map(|ns| format!("path lateness p99 {}", Kind::Time.alone(ns as f64))));
+    parts.extend(lateness.map(|ns| format!("path lateness p99 {}", QuantityKind::Time.alone(ns as f64))));
     parts.push(prefixed("pipefill ", joined(&environment.pipefill)));
     parts.retain(|part| !part.is_empty());
     let ran = experiment.cells.iter().any(|cell| cell.runs > 0);

@@ -1,22 +1,22 @@
 //! The tables of pings: what was fitted, and the round trips that it was fitted to.
 
 use super::column::{self, Column, column, float};
-use super::{Entry, Heading};
-use crate::quantity::{self, Kind};
+use super::{Heading, SheetEntry};
+use crate::quantity::{self, QuantityKind};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::{PingMetrics, PingSize};
 use std::collections::BTreeSet;
 
 /// The fit, and what three ways of reading make of the largest ping.
 const COLUMNS: [Column; 8] = [
-    column("base", Kind::Time, |c| ping(c)?.base_rtt_us.map(|us| us * 1e3)),
-    column("±", Kind::Time, |c| ping(c)?.base_rtt_us_error.map(|us| us * 1e3)),
-    column("forward", Kind::Rate, |c| float(ping(c)?.forward_bps)),
-    column("reverse", Kind::Rate, |c| float(ping(c)?.reverse_bps)),
-    column("BDP", Kind::Bytes, |c| float(ping(c)?.bdp_bytes)),
-    column("naive", Kind::Rate, |c| float(ping(c)?.naive_bps)),
-    column("doubled", Kind::Rate, |c| float(ping(c)?.doubled_bps)),
-    column("law", Kind::Rate, |c| float(ping(c)?.law_bps)),
+    column("base", QuantityKind::Time, |c| ping(c)?.base_rtt_us.map(|us| us * 1e3)),
+    column("±", QuantityKind::Time, |c| ping(c)?.base_rtt_us_error.map(|us| us * 1e3)),
+    column("forward", QuantityKind::Rate, |c| float(ping(c)?.forward_bps)),
+    column("reverse", QuantityKind::Rate, |c| float(ping(c)?.reverse_bps)),
+    column("BDP", QuantityKind::Bytes, |c| float(ping(c)?.bdp_bytes)),
+    column("naive", QuantityKind::Rate, |c| float(ping(c)?.naive_bps)),
+    column("doubled", QuantityKind::Rate, |c| float(ping(c)?.doubled_bps)),
+    column("law", QuantityKind::Rate, |c| float(ping(c)?.law_bps)),
 ];
 
 /// Whether any of `cells` has pings.
@@ -30,12 +30,12 @@ pub(super) fn have_sizes(cells: &[&CellResult]) -> bool {
 }
 
 /// The columns of the fit.
-pub(super) fn fits(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+pub(super) fn fits(cells: &[&CellResult]) -> Vec<(Heading, Vec<SheetEntry>)> {
     column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells)
 }
 
 /// A column for each pair of sizes: the median round trip.
-pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<SheetEntry>)> {
     let sizes = || cells.iter().filter_map(|cell| ping(cell)).flat_map(|ping| &ping.sizes);
     let pairs: BTreeSet<(u64, u64)> = sizes().map(|size| (size.payload_bytes, size.reply_bytes)).collect();
     let of_pair = |&(payload, reply): &(u64, u64)| {
@@ -44,7 +44,7 @@ pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
         let is_it = |size: &&PingSize| (size.payload_bytes, size.reply_bytes) == (payload, reply);
         let entry = |cell: &&CellResult| {
             let size = ping(cell).and_then(|ping| ping.sizes.iter().find(is_it));
-            Entry::or_missing(size.map(|size| Kind::Time.alone(size.rtt_us_p50 * 1e3)))
+            SheetEntry::or_missing(size.map(|size| QuantityKind::Time.alone(size.rtt_us_p50 * 1e3)))
         };
         (heading, cells.iter().map(entry).collect())
     };
@@ -56,11 +56,11 @@ fn ping(cell: &CellResult) -> Option<&PingMetrics> {
 }
 
 /// A cell of pings in a sentence: they name no limit, they tell what the path is.
-pub(crate) fn told(ping: &PingMetrics) -> String {
+pub(crate) fn ping_sentence(ping: &PingMetrics) -> String {
     let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let fitted = [
         ping.base_rtt_us
-            .map(|us| format!("a round trip of {} without its payload", Kind::Time.alone(us * 1e3))),
+            .map(|us| format!("a round trip of {} without its payload", QuantityKind::Time.alone(us * 1e3))),
         rate(ping.forward_bps).map(|bps| format!("{bps} forward")),
         rate(ping.reverse_bps).map(|bps| format!("{bps} back")),
         ping.bdp_bytes.map(|bytes| format!("a BDP of {}", quantity::bytes(bytes))),

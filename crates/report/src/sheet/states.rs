@@ -2,27 +2,27 @@
 //!
 //! Never: a measured time without saying how it was known.
 
-use super::{Column, Entry, Heading, Sheet};
-use crate::quantity::{self, Kind, MILLISECONDS};
+use super::{Column, Heading, Sheet, SheetEntry};
+use crate::quantity::{self, MILLISECONDS, QuantityKind};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::CaStateTimes;
 use pipefill_core::plan::PublishedStates;
 use pipefill_core::record::CaStateSource;
 
 /// A congestion state, and where its times are.
-struct State {
+struct StateColumn {
     name: &'static str,
     measured: fn(&CaStateTimes) -> u64,
     published: fn(&PublishedStates) -> Option<u64>,
 }
 
 /// In the order of `enum tcp_ca_state`.
-const STATES: [State; 5] = [
-    State { name: "Open", measured: |t| t.open, published: |p| p.open },
-    State { name: "Disorder", measured: |t| t.disorder, published: |p| p.disorder },
-    State { name: "CWR", measured: |t| t.cwr, published: |p| p.cwr },
-    State { name: "Recovery", measured: |t| t.recovery, published: |p| p.recovery },
-    State { name: "Loss", measured: |t| t.loss, published: |p| p.loss },
+const STATES: [StateColumn; 5] = [
+    StateColumn { name: "Open", measured: |t| t.open, published: |p| p.open },
+    StateColumn { name: "Disorder", measured: |t| t.disorder, published: |p| p.disorder },
+    StateColumn { name: "CWR", measured: |t| t.cwr, published: |p| p.cwr },
+    StateColumn { name: "Recovery", measured: |t| t.recovery, published: |p| p.recovery },
+    StateColumn { name: "Loss", measured: |t| t.loss, published: |p| p.loss },
 ];
 
 /// `None` where no source published such times for any of `cells`, or none of them was measured.
@@ -69,7 +69,7 @@ fn column(
     time_us: impl Fn(&CellResult) -> Option<u64>,
 ) -> Column {
     let heading = Heading { name: name.to_owned(), unit: unit.to_owned(), numeric: true };
-    let text = |us: u64| Kind::Time.in_column(us as f64 * 1e3, MILLISECONDS);
-    let entry = |cell: &&CellResult| Entry::or_missing(time_us(cell).map(text));
+    let text = |us: u64| QuantityKind::Time.in_column(us as f64 * 1e3, MILLISECONDS);
+    let entry = |cell: &&CellResult| SheetEntry::or_missing(time_us(cell).map(text));
     (heading, cells.iter().map(entry).collect())
 }

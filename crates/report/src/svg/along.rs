@@ -2,7 +2,7 @@
 //!
 //! Never: more series than can be told apart; what is left out is said.
 
-use super::legend::{Entry, Key, legend, marker};
+use super::legend::{Key, LegendEntry, legend, marker};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, through, y_axis};
 use crate::charts::{Along, SERIES, Step, Steps, Upward};
@@ -87,16 +87,19 @@ fn steps(along: &Along, series: &Steps, y: &Scale, aside: f64) -> Markup {
     }
 }
 
-fn entries(along: &Along, shown: &[&Steps]) -> Vec<Entry> {
+fn entries(along: &Along, shown: &[&Steps]) -> Vec<LegendEntry> {
     let name = |name: &str| if name.is_empty() { "median" } else { name }.to_owned();
-    let entry = |series: &&Steps| Entry {
+    let entry = |series: &&Steps| LegendEntry {
         key: Key::Line(format!("line c{}", series.tone), Some(series.tone)),
         text: name(&series.name),
     };
-    let line = |class: &str, text: String| Entry { key: Key::Line(class.to_owned(), None), text };
-    let mut entries: Vec<Entry> = shown.iter().map(entry).collect();
+    let line = |class: &str, text: String| LegendEntry { key: Key::Line(class.to_owned(), None), text };
+    let mut entries: Vec<LegendEntry> = shown.iter().map(entry).collect();
     if shown.iter().flat_map(|series| &series.points).any(Step::is_wide) {
-        entries.push(Entry { key: Key::Interval { has_ends: true }, text: along.upward.ends().to_owned() });
+        entries.push(LegendEntry {
+            key: Key::Interval { has_ends: true },
+            text: along.upward.ends().to_owned(),
+        });
     }
     if along.path_bps.is_some() {
         entries.push(line("line rate", "path rate".to_owned()));

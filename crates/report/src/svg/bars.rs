@@ -1,10 +1,10 @@
 //! Pictures with a row for each cell: repetitions, and where datagrams went.
 
-use super::legend::{Entry, Key, legend};
+use super::legend::{Key, LegendEntry, legend};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, x_axis};
 use crate::charts::{Losses, Repeats, Row};
-use crate::quantity::{self, Kind};
+use crate::quantity::{self, QuantityKind};
 use maud::{Markup, html};
 
 /// Height of a row with its name above it.
@@ -23,7 +23,7 @@ pub(crate) fn repeats(repeats: &Repeats) -> Picture {
         "from the cell's median; a dot each run"
     };
     let content = html! {
-        (x_axis(frame, &scale, &scale.ticks(Kind::Percent, 5), name))
+        (x_axis(frame, &scale, &scale.ticks(QuantityKind::Percent, 5), name))
         @for (number, row) in repeats.rows.iter().enumerate() {
             (repeated(row, &scale, frame.left, frame.top + ROW * number as f64))
         }
@@ -54,20 +54,20 @@ pub(crate) fn losses(losses: &Losses) -> Picture {
     let frame = frame(losses.bars.len());
     let scale = Scale::linear([0.0, 100.0], [frame.left, frame.right]);
     let shown = losses.places.iter().enumerate().filter(|(place, _)| losses.has(*place));
-    let entry = |(place, name): (usize, &String)| Entry {
+    let entry = |(place, name): (usize, &String)| LegendEntry {
         key: Key::Field(format!("place p{place}")),
         text: name.clone(),
     };
-    let entries: Vec<Entry> = shown.map(entry).collect();
+    let entries: Vec<LegendEntry> = shown.map(entry).collect();
     let (below, height) = legend(&entries, frame.left, frame.bottom + 40.0);
     let content = html! {
-        (x_axis(frame, &scale, &scale.ticks(Kind::Percent, 5), "of the datagrams sent"))
+        (x_axis(frame, &scale, &scale.ticks(QuantityKind::Percent, 5), "of the datagrams sent"))
         @for (number, bar) in losses.bars.iter().enumerate() {
             @let y = frame.top + ROW * number as f64;
             text class="tick" x=(n(frame.left)) y=(n(y + 13.0)) { (bar.label) }
             @for (place, from, to) in parts(&bar.counts, bar.sent) {
                 rect class={ "place p" (place) } x=(n(scale.at(from))) y=(n(y + 19.0)) width=(n(scale.at(to) - scale.at(from))) height="15" {
-                    title { (losses.places[place]) ": " (Kind::Percent.alone(to - from)) }
+                    title { (losses.places[place]) ": " (QuantityKind::Percent.alone(to - from)) }
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! A graph of a capture: bars for sequence numbers, stairs for what holds until the next value, marks for single events.
 
-use super::legend::{Entry, Key, legend};
+use super::legend::{Key, LegendEntry, legend};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, x_axis, y_axis};
 use crate::capture_graphs::{Graph, Layer, Mark, Shows, Subject};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use maud::{Markup, html};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ enum Form {
 }
 
 /// Class, form and name of what is shown.
-fn look(shows: Shows) -> (&'static str, Form, &'static str) {
+fn mark_style(shows: Shows) -> (&'static str, Form, &'static str) {
     match shows {
         Shows::Data => ("fine c0", Form::Bars, "data"),
         Shows::FastRetransmit => ("c1", Form::Marked(0), "fast retransmit"),
@@ -129,7 +129,7 @@ pub(crate) fn capture(graph: &Graph) -> Picture {
     let notes_top = frame.bottom + 46.0 + legend_height;
     let content = html! {
         (y_axis(frame, &places.y, &places.y.ticks(kind, 6), &y_name))
-        (x_axis(frame, &places.x, &places.x.ticks(Kind::Time, 6), &x_name))
+        (x_axis(frame, &places.x, &places.x.ticks(QuantityKind::Time, 6), &x_name))
         @for layer in &layers { (drawn(layer, &places)) }
         (below)
         @for (number, line) in notes.iter().enumerate() {
@@ -159,20 +159,20 @@ impl<'a> Shown<'a> {
 }
 
 fn holds(shows: Shows) -> bool {
-    matches!(look(shows).1, Form::Stairs | Form::Area)
+    matches!(mark_style(shows).1, Form::Stairs | Form::Area)
 }
 
-const fn axis(subject: Subject) -> (Kind, &'static str) {
+const fn axis(subject: Subject) -> (QuantityKind, &'static str) {
     match subject {
-        Subject::TimeSequence => (Kind::Bytes, "relative sequence number"),
-        Subject::Windows => (Kind::Bytes, "window"),
-        Subject::Rtt => (Kind::Time, "RTT"),
-        Subject::Throughput => (Kind::Rate, "rate"),
+        Subject::TimeSequence => (QuantityKind::Bytes, "relative sequence number"),
+        Subject::Windows => (QuantityKind::Bytes, "window"),
+        Subject::Rtt => (QuantityKind::Time, "RTT"),
+        Subject::Throughput => (QuantityKind::Rate, "rate"),
     }
 }
 
 /// The names of both axes. Those of a part count from where it begins: far into a transfer all values look the same.
-fn names((kind, upward): (Kind, &str), from_ns: u64, low: u64) -> [String; 2] {
+fn names((kind, upward): (QuantityKind, &str), from_ns: u64, low: u64) -> [String; 2] {
     let x = match from_ns {
         0 => "time since the first packet".to_owned(),
         _ => format!(
@@ -181,7 +181,7 @@ fn names((kind, upward): (Kind, &str), from_ns: u64, low: u64) -> [String; 2] {
             from_ns / 1000 % 1_000_000
         ),
     };
-    let from = if kind == Kind::Bytes { format!("{low} B") } else { kind.alone(low as f64) };
+    let from = if kind == QuantityKind::Bytes { format!("{low} B") } else { kind.alone(low as f64) };
     let y = if low == 0 { upward.to_owned() } else { format!("{upward}, from {from} on") };
     [x, y]
 }
@@ -200,9 +200,9 @@ fn range(layers: &[Shown<'_>], is_part: bool) -> [u64; 2] {
     [low, high.max(low.saturating_add(1))]
 }
 
-fn entries(layers: &[Shown<'_>], most: u64) -> Vec<Entry> {
+fn entries(layers: &[Shown<'_>], most: u64) -> Vec<LegendEntry> {
     let entry = |layer: &Shown<'_>| {
-        let (class, form, name) = look(layer.shows);
+        let (class, form, name) = mark_style(layer.shows);
         let key = match form {
             Form::Bars => Key::Path(format!("line {class}"), bars_of_key),
             Form::Marked(shape) => Key::Bar(format!("line {class}"), shape),
@@ -214,15 +214,15 @@ fn entries(layers: &[Shown<'_>], most: u64) -> Vec<Entry> {
             Form::Stairs | Form::Words(_) => Key::Line(format!("line {class}"), None),
         };
         let is_cut = is_limit(layer.shows) && layer.marks.iter().any(|mark| mark.high > most);
-        Entry { key, text: format!("{name}{}", if is_cut { ", cut off" } else { "" }) }
+        LegendEntry { key, text: format!("{name}{}", if is_cut { ", cut off" } else { "" }) }
     };
     let is_named =
-        |layer: &&Shown<'_>| !layer.marks.is_empty() && !matches!(look(layer.shows).1, Form::Words(_));
+        |layer: &&Shown<'_>| !layer.marks.is_empty() && !matches!(mark_style(layer.shows).1, Form::Words(_));
     layers.iter().filter(is_named).map(entry).collect()
 }
 
 fn drawn(layer: &Shown<'_>, places: &Places) -> Markup {
-    let (class, form, _) = look(layer.shows);
+    let (class, form, _) = mark_style(layer.shows);
     let marks = &layer.marks;
     if marks.is_empty() {
         return html! {};

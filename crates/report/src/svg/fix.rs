@@ -4,7 +4,7 @@
 
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, x_axis};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use maud::{Markup, html};
 use pipefill_analysis::findings::fix::{Proof, Round};
 use pipefill_analysis::findings::paired_runs::Median;
@@ -44,7 +44,7 @@ pub(crate) fn proof(proof: &Proof, name: &str) -> Option<Picture> {
     let frame = Frame { left: 150.0, top: 10.0, right: WIDTH - 24.0, bottom };
     let scale = Scale::linear([0.0, most * 1.08], [frame.left, frame.right]);
     let content = html! {
-        (x_axis(frame, &scale, &scale.ticks(Kind::Rate, 4), "goodput; the line is what the path lets through"))
+        (x_axis(frame, &scale, &scale.ticks(QuantityKind::Rate, 4), "goodput; the line is what the path lets through"))
         @if let Some(bps) = path { path class="theory law-1" d={ "M" (n(scale.at(bps))) " " (n(frame.top)) "V" (n(bottom)) } {} }
         @for ((number, round, bars), top) in rounds.iter().zip(tops) {
             text class="tick" x="4" y=(n(top + 14.0)) { (shortened(&format!("Round {number}: {}", round.advice.change))) }
@@ -90,7 +90,7 @@ fn bars(round: &Round) -> Vec<Bar> {
 fn drawn(bar: &Bar, scale: &Scale, y: f64) -> Markup {
     let from = scale.at(0.0);
     html! {
-        text class="tick" x="16" y=(n(y + 11.0)) { (bar.name) " " (Kind::Rate.alone(bar.bps)) }
+        text class="tick" x="16" y=(n(y + 11.0)) { (bar.name) " " (QuantityKind::Rate.alone(bar.bps)) }
         rect class=(bar.class) x=(n(from)) y=(n(y)) width=(n(scale.at(bar.bps) - from)) height="13" {}
         @if let (Some(low), Some(high)) = (bar.low, bar.high) {
             path class="whisker" d={ "M" (n(scale.at(low))) " " (n(y + 6.5)) "H" (n(scale.at(high))) } {}

@@ -2,7 +2,7 @@
 
 use super::{Picture, WIDTH, n};
 use crate::charts::{Field, Map};
-use crate::quantity::{self, Kind};
+use crate::quantity::{self, QuantityKind};
 use maud::{Markup, html};
 
 /// The steps of viridis, dark to light; the script has the same.
@@ -32,7 +32,7 @@ pub(crate) fn heat(map: &Map<'_>) -> Picture {
             text class="tick end" x=(n(left - 6.0)) y=(n(top + height * (place as f64 + 0.5) + 4.0)) { (clipped(value)) }
         }
         @for square in &map.fields { (field(map, square, width, height)) }
-        text class="tick" x=(n(left)) y=(n(bottom + 34.0)) { "bit/s; dark: " (Kind::Rate.alone(low)) ", light: " (Kind::Rate.alone(high)) }
+        text class="tick" x=(n(left)) y=(n(bottom + 34.0)) { "bit/s; dark: " (QuantityKind::Rate.alone(low)) ", light: " (QuantityKind::Rate.alone(high)) }
     };
     Picture::new(bottom + 42.0, &map.title, content)
 }

@@ -1,11 +1,11 @@
 //! Who held a flow when, as a band over time, with the events below it.
 
-use super::legend::{Entry, Key, legend};
+use super::legend::{Key, LegendEntry, legend};
 use super::scale::Scale;
 use super::{Picture, WIDTH, n};
 use crate::band::{BandAxis, event_mark, event_sentence};
 use crate::cause::{Cause, letter, meaning};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use maud::html;
 use pipefill_analysis::judge::Span;
 use pipefill_core::flow_event::FlowEvent;
@@ -35,12 +35,12 @@ pub(crate) fn ledger(name: &str, spans: &[Span], events: &[FlowEvent]) -> Option
         streams.values().take(STREAMS).map(|spans| axis.holders(spans)).collect();
     let end_ns = axis.to_us.saturating_sub(axis.from_us) as f64 * 1e3;
     let time = Scale::linear([0.0, end_ns], [SIDES.0, SIDES.1]);
-    let ticks = time.ticks(Kind::Time, 6);
+    let ticks = time.ticks(QuantityKind::Time, 6);
     let marks = axis.marks(events);
     let marks_top = (BAND.0 + BAND.1) * bands.len() as f64;
     let axis_top = marks_top + if marks.is_empty() { 0.0 } else { MARKS };
     let held: BTreeSet<Cause> = bands.iter().flatten().flatten().copied().collect();
-    let entries: Vec<Entry> = held.iter().map(|&cause| entry(cause)).collect();
+    let entries: Vec<LegendEntry> = held.iter().map(|&cause| entry(cause)).collect();
     let (below, height) = legend(&entries, SIDES.0, axis_top + 38.0);
     let column = |at: usize| SIDES.0 + (SIDES.1 - SIDES.0) * at as f64 / COLUMNS as f64;
     let content = html! {
@@ -73,9 +73,9 @@ pub(crate) fn ledger_events(spans: &[Span], events: &[FlowEvent]) -> Vec<String>
     events.iter().map(line).collect()
 }
 
-fn entry(cause: Cause) -> Entry {
+fn entry(cause: Cause) -> LegendEntry {
     let key = Key::Field(format!("limit-{}", cause.0.as_str()));
-    Entry { key, text: format!("{} {}", letter(cause), meaning(cause)) }
+    LegendEntry { key, text: format!("{} {}", letter(cause), meaning(cause)) }
 }
 
 /// Columns of one holder in a row: from, to, and who.

@@ -10,7 +10,7 @@ const KEY: f64 = 44.0;
 
 /// An entry: how it is drawn, and what it means.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LegendEntry {
     pub(super) key: Key,
     pub(super) text: String,
 }
@@ -34,14 +34,14 @@ pub(super) enum Key {
     Path(String, fn(f64, f64) -> String),
 }
 
-impl Entry {
+impl LegendEntry {
     fn width(&self) -> f64 {
         KEY + LETTER * self.text.chars().count() as f64
     }
 }
 
 /// `entries` in as few rows as they need, from `left` and `top` on, and the height of these.
-pub(super) fn legend(entries: &[Entry], left: f64, top: f64) -> (Markup, f64) {
+pub(super) fn legend(entries: &[LegendEntry], left: f64, top: f64) -> (Markup, f64) {
     let places = places(entries, left);
     let rows = places.last().map_or(0, |(_, row)| row + 1);
     let markup = html! {
@@ -88,7 +88,7 @@ pub(super) fn marker(shape: usize, class: &str, x: f64, y: f64) -> Markup {
 }
 
 /// Where each entry begins, and in which row.
-fn places(entries: &[Entry], left: f64) -> Vec<(f64, usize)> {
+fn places(entries: &[LegendEntry], left: f64) -> Vec<(f64, usize)> {
     let (mut x, mut row) = (left, 0);
     let mut places = Vec::new();
     for entry in entries {
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn entries_fill_rows_and_never_leave_the_picture() {
-        let entry = |text: &str| Entry { key: Key::Ring, text: text.to_owned() };
-        let entries: Vec<Entry> =
+        let entry = |text: &str| LegendEntry { key: Key::Ring, text: text.to_owned() };
+        let entries: Vec<LegendEntry> =
             ["path rate", "receive window / RTT", "send buffer / RTT", "CUBIC", "a"].map(entry).into();
         let places = places(&entries, 78.0);
         assert_eq!(places.iter().map(|(_, row)| *row).collect::<Vec<_>>(), [0, 0, 1, 1, 1]);

@@ -1,11 +1,11 @@
 //! Goodput against a quantity on two logarithmic axes: measured points, published ones, theory's lines, and below them how much
 //! of the lowest line each point has.
 
-use super::legend::{Entry, Key, legend, marker};
+use super::legend::{Key, LegendEntry, legend, marker};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, through, x_axis, y_axis};
 use crate::charts::{INTERVAL, Line, Plot, Point, SERIES, Series};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use maud::{Markup, html};
 
 /// The upper panel.
@@ -35,7 +35,7 @@ fn upper(plot: &Plot, shown: &[&Series], x: &Scale) -> Markup {
     let is_inside = |point: &&[f64; 2]| (plot.y_range[0]..=plot.y_range[1]).contains(&point[1]);
     let inside = |bps: u64| n(y.at((bps as f64).max(plot.y_range[0])));
     html! {
-        (y_axis(UPPER, &y, &y.ticks(Kind::Rate, 7), "goodput"))
+        (y_axis(UPPER, &y, &y.ticks(QuantityKind::Rate, 7), "goodput"))
         @for line in &plot.lines {
             @let points = line.points.iter().filter(is_inside).map(|point| (x.at(point[0]), y.at(point[1])));
             path class=(law(plot, line)) d=(through(points)) {}
@@ -48,13 +48,13 @@ fn upper(plot: &Plot, shown: &[&Series], x: &Scale) -> Markup {
                     path class={ "line " (class) } d={ "M" (n(x.at(point.x))) " " (inside(low)) "V" (inside(high)) } {}
                 }
                 g {
-                    title { (point.label) ": " (Kind::Rate.alone(point.y)) }
+                    title { (point.label) ": " (QuantityKind::Rate.alone(point.y)) }
                     (marker(number, &class, x.at(point.x), y.at(point.y)))
                 }
             }
             @for point in &series.published {
                 circle class={ "ring " (class) } cx=(n(x.at(point[0]))) cy=(n(y.at(point[1]))) r="6.5" {
-                    title { "published: " (Kind::Rate.alone(point[1])) }
+                    title { "published: " (QuantityKind::Rate.alone(point[1])) }
                 }
             }
         }
@@ -65,13 +65,13 @@ fn upper(plot: &Plot, shown: &[&Series], x: &Scale) -> Markup {
 fn lower(range: [f64; 2], shown: &[&Series], x: &Scale) -> Markup {
     let y = Scale::logarithmic(range, [LOWER.bottom, LOWER.top]);
     html! {
-        (y_axis(LOWER, &y, &y.ticks(Kind::Ratio, 4), "measured / lowest line"))
+        (y_axis(LOWER, &y, &y.ticks(QuantityKind::Ratio, 4), "measured / lowest line"))
         path class="theory law-0" d={ "M" (n(LOWER.left)) " " (n(y.at(1.0))) "H" (n(LOWER.right)) } {}
         @for series in shown {
             @for point in &series.points {
                 @if let Some(ratio) = point.ratio() {
                     g {
-                        title { (point.label) ": " (Kind::Ratio.alone(ratio)) " of " (point.law.unwrap_or_default()) }
+                        title { (point.label) ": " (QuantityKind::Ratio.alone(ratio)) " of " (point.law.unwrap_or_default()) }
                         (marker(series.tone, &format!("c{}", series.tone), x.at(point.x), y.at(ratio)))
                     }
                 }
@@ -88,13 +88,13 @@ fn law(plot: &Plot, line: &Line) -> String {
     }
 }
 
-fn entries(plot: &Plot, shown: &[&Series]) -> Vec<Entry> {
+fn entries(plot: &Plot, shown: &[&Series]) -> Vec<LegendEntry> {
     let name = |name: &str| if name.is_empty() { "measured" } else { name }.to_owned();
-    let entry = |key: Key, text: String| Entry { key, text };
+    let entry = |key: Key, text: String| LegendEntry { key, text };
     let measured = shown.iter().map(|series| {
         entry(Key::Line(format!("line c{}", series.tone), Some(series.tone)), name(&series.name))
     });
-    let mut entries: Vec<Entry> = measured.collect();
+    let mut entries: Vec<LegendEntry> = measured.collect();
     if shown.iter().flat_map(|series| &series.points).any(Point::is_wide) {
         entries.push(entry(Key::Interval { has_ends: false }, INTERVAL.to_owned()));
     }

@@ -1,6 +1,6 @@
 //! From values to places in a picture, and where an axis has its ticks.
 
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 
 /// Ticks of a logarithmic axis at least; the script has the same.
 const FEWEST: usize = 3;
@@ -39,13 +39,13 @@ impl Scale {
     }
 
     /// At most about `most` ticks, labelled as `kind` writes them.
-    pub(super) fn ticks(&self, kind: Kind, most: usize) -> Vec<Tick> {
+    pub(super) fn ticks(&self, kind: QuantityKind, most: usize) -> Vec<Tick> {
         let values = self.places_of_ticks(kind, most);
         values.into_iter().map(|value| Tick { value, text: kind.on_axis(value) }).collect()
     }
 
     /// Of a logarithmic axis powers of ten, with parts of these where that is not too many; where it is too few, equal steps.
-    fn places_of_ticks(&self, kind: Kind, most: usize) -> Vec<f64> {
+    fn places_of_ticks(&self, kind: QuantityKind, most: usize) -> Vec<f64> {
         if !self.is_logarithmic {
             return steps(self.values, kind, most);
         }
@@ -73,12 +73,12 @@ impl Scale {
 }
 
 /// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`; of bytes whole ones.
-fn steps([low, high]: [f64; 2], kind: Kind, most: usize) -> Vec<f64> {
+fn steps([low, high]: [f64; 2], kind: QuantityKind, most: usize) -> Vec<f64> {
     let rough = (high - low) / most.max(1) as f64;
     if rough <= 0.0 {
         return vec![low];
     }
-    let step = if kind == Kind::Bytes { round_above(rough).max(1.0) } else { round_above(rough) };
+    let step = if kind == QuantityKind::Bytes { round_above(rough).max(1.0) } else { round_above(rough) };
     let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
     (first..=last).map(|number| number as f64 * step).collect()
 }
@@ -100,25 +100,28 @@ mod tests {
 
     #[test]
     fn a_logarithmic_axis_has_decades_or_their_parts() {
-        let wide = Scale::logarithmic([1e3, 1e12], [0.0, 100.0]).ticks(Kind::Rate, 6);
+        let wide = Scale::logarithmic([1e3, 1e12], [0.0, 100.0]).ticks(QuantityKind::Rate, 6);
         assert_eq!(texts(&wide), ["1 kbit/s", "100 kbit/s", "10 Mbit/s", "1 Gbit/s", "100 Gbit/s"]);
-        let narrow = Scale::logarithmic([3e6, 40e6], [0.0, 100.0]).ticks(Kind::Time, 6);
+        let narrow = Scale::logarithmic([3e6, 40e6], [0.0, 100.0]).ticks(QuantityKind::Time, 6);
         assert_eq!(texts(&narrow), ["5 ms", "10 ms", "20 ms"]);
-        let within = Scale::logarithmic([0.55, 1.6], [0.0, 100.0]).ticks(Kind::Ratio, 4);
+        let within = Scale::logarithmic([0.55, 1.6], [0.0, 100.0]).ticks(QuantityKind::Ratio, 4);
         assert_eq!(texts(&within), ["1", "1.5"]);
     }
 
     #[test]
     fn a_linear_axis_has_round_steps() {
-        let ticks = Scale::linear([0.0, 956e6], [100.0, 0.0]).ticks(Kind::Rate, 5);
+        let ticks = Scale::linear([0.0, 956e6], [100.0, 0.0]).ticks(QuantityKind::Rate, 5);
         assert_eq!(texts(&ticks), ["0", "200 Mbit/s", "400 Mbit/s", "600 Mbit/s", "800 Mbit/s"]);
     }
 
     #[test]
     fn bytes_have_whole_steps() {
-        let ticks = Scale::linear([0.0, 5e6], [100.0, 0.0]).ticks(Kind::Bytes, 3);
+        let ticks = Scale::linear([0.0, 5e6], [100.0, 0.0]).ticks(QuantityKind::Bytes, 3);
         assert_eq!(texts(&ticks), ["0", "2 MB", "4 MB"]);
-        assert_eq!(texts(&Scale::linear([0.0, 1.05], [1.0, 0.0]).ticks(Kind::Bytes, 3)), ["0", "1 B"]);
+        assert_eq!(
+            texts(&Scale::linear([0.0, 1.05], [1.0, 0.0]).ticks(QuantityKind::Bytes, 3)),
+            ["0", "1 B"]
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! One run over time: goodput of each flow, windows, send buffer, round trip, queue, and what limited it when, below one another.
 
-use super::legend::{Entry, Key, legend};
+use super::legend::{Key, LegendEntry, legend};
 use super::scale::{Scale, Tick};
 use super::{Frame, Picture, WIDTH, n, through, y_axis};
 use crate::curves::{self, PathRate};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use maud::{Markup, html};
 use pipefill_analysis::findings::series::{DrawnFlow, Quantity, RunSeries};
 use pipefill_analysis::ground::downsampling::{Downsampler, Point};
@@ -39,10 +39,10 @@ const QUEUES: [&str; 4] = ["queue", "sojourn time", "probability", "marks, drops
 const ROUND_TRIPS: &str = "RTT";
 
 /// What is drawn below goodput: a panel's name, its unit, and its curves.
-const PANELS: [(&str, Kind, &[Curve]); 7] = [
+const PANELS: [(&str, QuantityKind, &[Curve]); 7] = [
     (
         "windows",
-        Kind::Bytes,
+        QuantityKind::Bytes,
         &[
             (Quantity::InFlight, "in flight", "c0 filled"),
             (Quantity::Cwnd, "cwnd", "c1"),
@@ -51,16 +51,20 @@ const PANELS: [(&str, Kind, &[Curve]); 7] = [
     ),
     (
         "send buffer",
-        Kind::Bytes,
+        QuantityKind::Bytes,
         &[(Quantity::Queued, "memory in use", "c4"), (Quantity::Sndbuf, "its limit", "c7 dashed")],
     ),
-    (ROUND_TRIPS, Kind::Time, &[(Quantity::Srtt, "smoothed RTT", "c2")]),
-    ("queue", Kind::Bytes, &[(Quantity::Backlog, "bytes waiting at the bottleneck", "c5")]),
-    ("sojourn time", Kind::Time, &[(Quantity::Sojourn, "mean wait in the queue", "c5")]),
-    ("probability", Kind::Percent, &[(Quantity::Probability, "drop or mark probability of the AQM", "c5")]),
+    (ROUND_TRIPS, QuantityKind::Time, &[(Quantity::Srtt, "smoothed RTT", "c2")]),
+    ("queue", QuantityKind::Bytes, &[(Quantity::Backlog, "bytes waiting at the bottleneck", "c5")]),
+    ("sojourn time", QuantityKind::Time, &[(Quantity::Sojourn, "mean wait in the queue", "c5")]),
+    (
+        "probability",
+        QuantityKind::Percent,
+        &[(Quantity::Probability, "drop or mark probability of the AQM", "c5")],
+    ),
     (
         "marks, drops",
-        Kind::Count,
+        QuantityKind::Count,
         &[(Quantity::AqmMarks, "marked so far", "c2"), (Quantity::AqmDrops, "dropped so far", "c1")],
     ),
 ];
@@ -68,7 +72,7 @@ const PANELS: [(&str, Kind, &[Curve]); 7] = [
 /// A panel with what was measured for it.
 struct Panel {
     name: String,
-    kind: Kind,
+    kind: QuantityKind,
     curves: Vec<Drawn>,
 }
 
@@ -92,7 +96,7 @@ pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span], rates: &
     let panels_end = tops.last().map_or(0.0, |top| top + PANEL.0);
     let bottom = panels_end + 6.0 + (BAND.0 + BAND.1) * bands.len() as f64;
     let time = Time::of(series);
-    let ticks: Vec<Tick> = time.scale.ticks(Kind::Time, 6);
+    let ticks: Vec<Tick> = time.scale.ticks(QuantityKind::Time, 6);
     let (below, height) = legend(&entries(series, &bands, is_above(series, rates)), SIDES.0, bottom + 36.0);
     let content = html! {
         @for (number, (panel, &top)) in panels.iter().zip(&tops).enumerate() {
@@ -134,12 +138,12 @@ struct Time {
 
 impl Time {
     fn of(series: &RunSeries) -> Self {
-        let end = series.span.length_us() as f64 * factor(Kind::Time);
+        let end = series.span.length_us() as f64 * factor(QuantityKind::Time);
         Self { from_us: series.span.from_us, scale: Scale::linear([0.0, end], [SIDES.0, SIDES.1]) }
     }
 
     fn at(&self, us: u64) -> f64 {
-        self.scale.at(us.saturating_sub(self.from_us) as f64 * factor(Kind::Time)).min(SIDES.1)
+        self.scale.at(us.saturating_sub(self.from_us) as f64 * factor(QuantityKind::Time)).min(SIDES.1)
     }
 }
 
@@ -162,7 +166,7 @@ fn drawn(panel: &Panel, top: f64, time: &Time) -> Markup {
                     "V" (n(frame.bottom)) "H" (n(time.at(points[0].t_us))) "Z"
                 } {}
             }
-            @if kind == Kind::Rate {
+            @if kind == QuantityKind::Rate {
                 path class={ "line " (class) } d=(through(stairs(points).map(|point| place(&point)))) {}
             } @else {
                 path class={ "line " (class) } d=(through(points.iter().map(place))) {}
@@ -261,12 +265,12 @@ fn time_labels(bottom: f64, time: &Scale, ticks: &[Tick]) -> Markup {
     }
 }
 
-/// Values are in microseconds and parts per billion; [`Kind::Time`] counts nanoseconds.
-fn factor(kind: Kind) -> f64 {
+/// Values are in microseconds and parts per billion; [`QuantityKind::Time`] counts nanoseconds.
+fn factor(kind: QuantityKind) -> f64 {
     match kind {
-        Kind::Time => 1e3,
-        Kind::Percent => 1e-7,
-        Kind::Rate | Kind::Bytes | Kind::Count | Kind::Ratio => 1.0,
+        QuantityKind::Time => 1e3,
+        QuantityKind::Percent => 1e-7,
+        QuantityKind::Rate | QuantityKind::Bytes | QuantityKind::Count | QuantityKind::Ratio => 1.0,
     }
 }
 
@@ -296,7 +300,7 @@ fn goodput(series: &RunSeries, rates: &[PathRate]) -> Panel {
     let most = highest(&measured);
     let mut curves = if measured.is_empty() { Vec::new() } else { rate_lines(rates, series, most) };
     curves.append(&mut measured);
-    Panel { name: "goodput".to_owned(), kind: Kind::Rate, curves }
+    Panel { name: "goodput".to_owned(), kind: QuantityKind::Rate, curves }
 }
 
 /// Of how many flows the figures of a panel are, where the run has several: windows and buffers are sums, round trips are means.
@@ -322,7 +326,7 @@ fn drawn_of(series: &RunSeries, &(quantity, name, class): &(Quantity, &str, &str
     }
     let curve = series.curves.iter().find(|curve| curve.quantity == quantity)?;
     let mut thinning = Downsampler::of(series.span, BUCKETS);
-    curve.points.iter().for_each(|&point| thinning.see(point));
+    curve.points.iter().for_each(|&point| thinning.observe(point));
     let is_limit = matches!(quantity, Quantity::Rwnd | Quantity::Sndbuf);
     Some(Drawn { class: class.to_owned(), name: name.to_owned(), is_limit, points: thinning.finish() })
 }
@@ -358,19 +362,19 @@ fn bands(series: &RunSeries, causes: &[Span]) -> Vec<Band> {
 }
 
 /// Every colour of the bands once, and the marks.
-fn entries(series: &RunSeries, bands: &[Band], is_above: bool) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn entries(series: &RunSeries, bands: &[Band], is_above: bool) -> Vec<LegendEntry> {
+    let mut entries: Vec<LegendEntry> = Vec::new();
     for (_, _, class, word) in bands.iter().flat_map(|(_, parts)| parts) {
         if !entries.iter().any(|entry| matches!(&entry.key, Key::Field(known) if known == class)) {
-            entries.push(Entry { key: Key::Field(class.clone()), text: (*word).to_owned() });
+            entries.push(LegendEntry { key: Key::Field(class.clone()), text: (*word).to_owned() });
         }
     }
     if !series.retransmitted.is_empty() {
-        entries.push(Entry { key: Key::Field("mark".to_owned()), text: "retransmits".to_owned() });
+        entries.push(LegendEntry { key: Key::Field("mark".to_owned()), text: "retransmits".to_owned() });
     }
     if is_above {
         let key = Key::Line("line rate".to_owned(), None);
-        entries.push(Entry { key, text: "above the path rate: data that had waited".to_owned() });
+        entries.push(LegendEntry { key, text: "above the path rate: data that had waited".to_owned() });
     }
     entries
 }

@@ -1,10 +1,10 @@
 //! Round trips of a cell as the share that did not exceed them.
 
-use super::legend::{Entry, Key, legend};
+use super::legend::{Key, LegendEntry, legend};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, through, x_axis, y_axis};
 use crate::charts::{SERIES, Trip, Trips};
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use maud::html;
 
 const FRAME: Frame = Frame { left: 78.0, top: 28.0, right: WIDTH - 14.0, bottom: 230.0 };
@@ -16,8 +16,8 @@ pub(crate) fn trips(trips: &Trips) -> Picture {
     let (below, height) = legend(&entries(trips), FRAME.left, FRAME.bottom + 40.0);
     let line = |trip: &Trip| through(trip.points.iter().map(|point| (x.at(point[0]), y.at(point[1]))));
     let content = html! {
-        (y_axis(FRAME, &y, &y.ticks(Kind::Percent, 5), "took no longer"))
-        (x_axis(FRAME, &x, &x.ticks(Kind::Time, 6), "round trip"))
+        (y_axis(FRAME, &y, &y.ticks(QuantityKind::Percent, 5), "took no longer"))
+        (x_axis(FRAME, &x, &x.ticks(QuantityKind::Time, 6), "round trip"))
         @if let Some(idle_ns) = trips.idle_ns {
             path class="line rate" d={ "M" (n(x.at(idle_ns))) " " (n(FRAME.top)) "V" (n(FRAME.bottom)) } {}
         }
@@ -31,10 +31,10 @@ fn class(trip: &Trip) -> String {
     format!("line c{}", trip.tone % SERIES)
 }
 
-fn entries(trips: &Trips) -> Vec<Entry> {
-    let entry = |trip: &Trip| Entry { key: Key::Line(class(trip), None), text: trip.name.clone() };
+fn entries(trips: &Trips) -> Vec<LegendEntry> {
+    let entry = |trip: &Trip| LegendEntry { key: Key::Line(class(trip), None), text: trip.name.clone() };
     let idle = trips
         .idle_ns
-        .map(|_| Entry { key: Key::Line("line rate".to_owned(), None), text: "idle RTT".to_owned() });
+        .map(|_| LegendEntry { key: Key::Line("line rate".to_owned(), None), text: "idle RTT".to_owned() });
     trips.series.iter().map(entry).chain(idle).collect()
 }

@@ -3,7 +3,7 @@
 mod any_stack;
 mod quic;
 
-use crate::quantity::{Kind, bytes, counted, duration, rate, whole_ms};
+use crate::quantity::{QuantityKind, bytes, counted, duration, rate, whole_ms};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::proposal::{
     Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
@@ -86,7 +86,7 @@ fn in_words(change: &Change, hosts: HostNames) -> String {
             format!("a queue of {} at the bottleneck", counted(packets, "packet(s)"))
         }
         Setting::SpacedDatagrams(spacing) => {
-            let spacing = Kind::Time.alone(spacing.as_nanos() as f64);
+            let spacing = QuantityKind::Time.alone(spacing.as_nanos() as f64);
             format!(
                 "in the program: a datagram every {spacing}, evenly, or SO_MAX_PACING_RATE with the qdisc fq"
             )
@@ -248,7 +248,10 @@ fn why(reason: Reason) -> String {
             );
         }
         Reason::SlowStart(startup) => {
-            return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
+            return format!(
+                "slow start alone takes {} here",
+                QuantityKind::Time.alone(startup.as_nanos() as f64)
+            );
         }
         Reason::ProgramSetsBuffer => {
             "a buffer that the program sets does not grow, and no sysctl makes it larger; the kernel sizes the buffers of programs that set none"
@@ -383,7 +386,7 @@ mod tests {
         assert_eq!(commands, ["sysctl -w net.ipv4.tcp_rmem='1 2 3'    # on the peer, if it runs Linux"]);
     }
 
-    fn told(target: Target, setting: Setting, key: &str, hosts: HostNames) -> (String, String) {
+    fn change_and_command(target: Target, setting: Setting, key: &str, hosts: HostNames) -> (String, String) {
         let changes = vec![Change { target, setting, key: key.to_owned() }];
         let stacks = EndStacks::default();
         let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts, stacks };
@@ -397,19 +400,24 @@ mod tests {
     fn a_change_names_its_machine() {
         let rmem = || Setting::TcpRmem([4096, 131_072, 6_291_456]);
         let (forward, reverse) = (Direction::Forward, Direction::Reverse);
-        let (change, command) = told(Target::Receiver, rmem(), "", HostNames::Observed(forward));
+        let (change, command) =
+            change_and_command(Target::Receiver, rmem(), "", HostNames::Observed(forward));
         assert_eq!(change, "net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer");
         assert_eq!(command, "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'    # on the peer");
         // What is received from the peer is read here.
-        let (change, command) = told(Target::Receiver, rmem(), "", HostNames::Observed(reverse));
+        let (change, command) =
+            change_and_command(Target::Receiver, rmem(), "", HostNames::Observed(reverse));
         assert_eq!(change, "net.ipv4.tcp_rmem = 4096 131072 6291456 on this host");
         assert_eq!(command, "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'    # on this host");
-        let observed = |setting| told(Target::Receiver, setting, "", HostNames::Observed(forward));
+        let observed =
+            |setting| change_and_command(Target::Receiver, setting, "", HostNames::Observed(forward));
         assert_eq!(observed(Setting::Rcvbuf(9)).1, "setsockopt(SO_RCVBUF, 9)    # on the peer");
-        let (change, command) = told(Target::Sender, Setting::Bbr, "", HostNames::Observed(reverse));
+        let (change, command) =
+            change_and_command(Target::Sender, Setting::Bbr, "", HostNames::Observed(reverse));
         assert_eq!(change, "congestion control bbr on the peer");
         assert_eq!(command, "sysctl -w net.ipv4.tcp_congestion_control=bbr    # on the peer");
-        let (change, command) = told(Target::Program, Setting::Parallel(4), "", HostNames::Observed(forward));
+        let (change, command) =
+            change_and_command(Target::Program, Setting::Parallel(4), "", HostNames::Observed(forward));
         assert_eq!((&*change, &*command), ("4 connections at once", ""));
     }
 
@@ -419,7 +427,7 @@ mod tests {
             let (cgroup, file) = ("/sys/fs/cgroup/a\\x2db.service".to_owned(), file.to_owned());
             let quota = CpuQuota { cgroup, file, quota_us: 2_000, period_us: 100_000 };
             let setting = Setting::CpuQuota { quota, wanted_us: 72_000 };
-            told(Target::Sender, setting, "", HostNames::Observed(Direction::Forward)).1
+            change_and_command(Target::Sender, setting, "", HostNames::Observed(Direction::Forward)).1
         };
         let (directory, host) = ("/sys/fs/cgroup/a\\x2db.service", "# on this host");
         assert_eq!(written(CpuQuota::FILE), format!("echo '72000 100000' > '{directory}/cpu.max'    {host}"));
@@ -433,7 +441,7 @@ mod tests {
     fn a_planned_change_is_an_assignment_and_its_command_names_the_scenarios_host() {
         let key = "sender.tcp_rmem";
         let hosts = HostNames::Scenario(Direction::Reverse);
-        let (change, command) = told(Target::Receiver, Setting::TcpRmem([1, 2, 3]), key, hosts);
+        let (change, command) = change_and_command(Target::Receiver, Setting::TcpRmem([1, 2, 3]), key, hosts);
         assert_eq!(change, "sender.tcp_rmem=1 2 3");
         assert_eq!(command, "sysctl -w net.ipv4.tcp_rmem='1 2 3'    # sender");
     }

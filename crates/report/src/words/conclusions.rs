@@ -15,8 +15,8 @@ const SINGLE_MAX: usize = 3;
 /// What `result` shows: the cells in which the claim fails, and those in which it holds.
 pub(super) fn lines(claim: &Claim, result: &ClaimResult, cells: &[CellResult]) -> Vec<String> {
     let with = |held| result.cells.iter().filter(move |cell| cell.held == Some(held)).collect::<Vec<_>>();
-    let mut lines = told(claim, &with(false), cells);
-    lines.extend(told(claim, &with(true), cells));
+    let mut lines = claim_lines(claim, &with(false), cells);
+    lines.extend(claim_lines(claim, &with(true), cells));
     let unknown = result.cells.iter().filter(|cell| cell.held.is_none()).count();
     if unknown > 0 {
         lines.push(format!("{}: {unknown} cells were not measured", claim.text));
@@ -24,7 +24,7 @@ pub(super) fn lines(claim: &Claim, result: &ClaimResult, cells: &[CellResult]) -
     lines
 }
 
-fn told(claim: &Claim, judged: &[&JudgedCell], cells: &[CellResult]) -> Vec<String> {
+fn claim_lines(claim: &Claim, judged: &[&JudgedCell], cells: &[CellResult]) -> Vec<String> {
     match judged {
         [] => Vec::new(),
         few if few.len() <= SINGLE_MAX => few.iter().map(|cell| single(claim, cell, cells)).collect(),

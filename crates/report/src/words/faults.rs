@@ -32,6 +32,6 @@ pub(super) fn in_words(fault: &TestbedFault) -> String {
             duration(duration_us),
             duration(startup_us)
         ),
-        TestbedFault::Told(sentence) => sentence.clone(),
+        TestbedFault::Sentence(sentence) => sentence.clone(),
     }
 }

@@ -1,6 +1,6 @@
 //! What a test's figures must be read with, in sentences.
 
-use crate::quantity::Kind;
+use crate::quantity::QuantityKind;
 use pipefill_analysis::findings::connections::{
     ClockSet, Contradiction, ContradictionKind, CountUnit, InvalidEnd, OtherTests, TestEnd, TestFinding,
 };
@@ -27,7 +27,7 @@ pub(crate) fn warnings(found: &TestFinding) -> Vec<String> {
 
 fn contradiction(contradiction: &Contradiction) -> String {
     let amount = |count: u64| match contradiction.unit {
-        CountUnit::Bytes => Kind::Bytes.alone(count as f64),
+        CountUnit::Bytes => QuantityKind::Bytes.alone(count as f64),
         CountUnit::Datagrams => format!("{count} datagrams"),
     };
     let (claimed, counted, stream) =
@@ -58,7 +58,7 @@ fn other_tests(others: &OtherTests) -> String {
 }
 
 fn clock_set(set: &ClockSet) -> String {
-    let by = Kind::Time.alone(set.by_us.unsigned_abs() as f64 * 1e3);
+    let by = QuantityKind::Time.alone(set.by_us.unsigned_abs() as f64 * 1e3);
     let way = if set.by_us < 0 { "back" } else { "forward" };
     format!(
         "A clock was set during the test: the server's went {by} {way} against this host's. One-way delays, jitter and the clocks' offset are left out."

@@ -5,7 +5,7 @@
 use super::datagrams;
 use super::waits::{Waited, rest_by_cause, waited, while_active};
 use super::{ALSO, UNKNOWN, faults, limit_name, limited, the_rest};
-use crate::quantity::{Kind, bytes, counted, duration, percent, rate, whole_ms};
+use crate::quantity::{QuantityKind, bytes, counted, duration, percent, rate, whole_ms};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::metrics::AqmMetrics;
 use pipefill_analysis::findings::verdict::{
@@ -323,7 +323,7 @@ fn application_window(figures: &Figures, measured: &Measured) -> String {
     let allows = allowed.map_or_else(String::new, |window| format!("; TCP would allow {}", bytes(window)));
     format!(
         "{} each {} = {}{known}{allows}; {}",
-        Kind::Bytes.alone(each),
+        QuantityKind::Bytes.alone(each),
         duration(rtt_us),
         rate(measured.bps),
         measured.text

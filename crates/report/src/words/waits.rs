@@ -1,7 +1,7 @@
 //! The sentence on a direction that mostly waits, with the times that add up to its own.
 
 use super::{ALSO, the_rest};
-use crate::quantity::{Kind, bytes, duration, percent};
+use crate::quantity::{QuantityKind, bytes, duration, percent};
 use pipefill_analysis::judge::Diagnosis;
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::Waits;
@@ -25,7 +25,7 @@ pub(super) fn waited(diagnosis: &Diagnosis) -> Option<Waited> {
     };
     let held_us = diagnosis.time.iter().find(its).map(|held| held.us)?;
     let part = format!("{} of {}", duration(held_us), duration(span_us));
-    let each = |count: u32| Kind::Time.alone(held_us as f64 * 1e3 / f64::from(count.max(1)));
+    let each = |count: u32| QuantityKind::Time.alone(held_us as f64 * 1e3 / f64::from(count.max(1)));
     let because = match (diagnosis.limited_by, diagnosis.cause?) {
         (LimitedBy::App, Cause::Request) => {
             format!("for {part} the other side had asked for nothing, or was still sending its request")

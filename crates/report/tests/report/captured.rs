@@ -28,7 +28,7 @@ fn short(port: u16) -> CapturedFlow {
     flow(port, 1_500, verdict)
 }
 
-fn found(flows: Vec<CapturedFlow>) -> Captured {
+fn capture_of(flows: Vec<CapturedFlow>) -> Captured {
     complete_capture(Captured { flows, ..Captured::new() })
 }
 
@@ -44,7 +44,7 @@ fn times(text: &str, part: &str) -> usize {
 fn flows_that_are_too_short_share_one_line_and_keep_their_rows() {
     let judged = Verdict { limited_by: Some(LimitedBy::App), ..Verdict::default() };
     let flows = [flow(9, 50_000, judged)].into_iter().chain((1..=17).map(|at| short(1_000 + at))).collect();
-    let found = found(flows);
+    let found = capture_of(flows);
     let text = render(&found, Extent::Largest(20), Style::default());
     let line = "17 flows are too short to judge (fewer than 10 segments, or less than 2 round trips): 25.5 kB in all. --all shows each.";
     assert!(in_one_line(&text).contains(line), "{text}");
@@ -61,12 +61,12 @@ fn flows_that_are_too_short_share_one_line_and_keep_their_rows() {
 
 #[test]
 fn those_that_are_not_in_the_table_are_counted_too() {
-    let text = render(&found((0..30).map(short).collect()), Extent::Largest(20), Style::default());
+    let text = render(&capture_of((0..30).map(short).collect()), Extent::Largest(20), Style::default());
     assert!(text.contains("30 flows are too short") && text.contains("10 smaller flows not shown"), "{text}");
 }
 
 #[test]
 fn the_only_flow_of_a_capture_is_told_of_in_words() {
-    let text = render(&found(vec![short(7)]), Extent::Largest(20), Style::default());
+    let text = render(&capture_of(vec![short(7)]), Extent::Largest(20), Style::default());
     assert!(text.contains("Too short to judge.") && !text.contains("too short to judge ("), "{text}");
 }

@@ -243,13 +243,13 @@ fn a_claimed_length_makes_no_more_intervals_and_points_than_their_bounds() {
     rows.sort_by_key(AnyRow::t_us);
     for width_us in [1, flent::STEP_US, iperf3::INTERVAL_US] {
         let mut following = Following::of(&record.manifest, width_us);
-        rows.iter().for_each(|row| following.take(row));
+        rows.iter().for_each(|row| following.push(row));
         let streams = following.finish();
         let count: usize = streams.iter().map(|stream| stream.intervals.len()).sum();
         assert!(count <= INTERVALS_MAX + streams.len(), "{count} intervals of {width_us} us");
     }
     let mut drawing = Drawing::of(&record.manifest, BUCKETS);
-    rows.iter().for_each(|row| drawing.take(row));
+    rows.iter().for_each(|row| drawing.push(row));
     let series = drawing.finish();
     for curve in &series.curves {
         assert!(curve.points.len() <= 2 * (BUCKETS + 2), "{} points", curve.points.len());

@@ -69,7 +69,7 @@ pub fn mixed() -> (Experiment, Vec<RunPart>) {
 
 fn part(record: &RunRecord) -> RunPart {
     let mut drawing = Drawing::of(&record.manifest, 100);
-    record.rows().iter().for_each(|row| drawing.take(row));
+    record.rows().iter().for_each(|row| drawing.push(row));
     record.ping.iter().for_each(|row| drawing.answer(row));
     let (settings, instrument) = (record.manifest.settings.clone(), record.manifest.instrument.clone());
     RunPart { series: drawing.finish(), settings, instrument }

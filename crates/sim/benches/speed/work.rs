@@ -6,7 +6,7 @@ use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
-use pipefill_sim::{Options, Sim};
+use pipefill_sim::{Sim, SimOptions};
 use std::fs;
 
 /// Simulated seconds of a run, ns-3's too …
@@ -85,7 +85,7 @@ impl Work {
     }
 
     pub(crate) fn carry_out(&self, seconds: u32) -> Figures {
-        let sim = Sim::with_options(Options { gso: self.gso, ..Options::default() });
+        let sim = Sim::with_options(SimOptions { gso: self.gso, ..SimOptions::default() });
         let run = self.run(seconds);
         let began = cpu_seconds();
         let manifest = sim.stream(&run, &Unwatched, &mut Nowhere).expect("the simulator runs it");
@@ -115,7 +115,7 @@ impl Work {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, _: AnyRow) -> Result<(), SinkError> {
         Ok(())
     }
 }

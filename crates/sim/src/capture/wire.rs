@@ -27,7 +27,7 @@ pub(super) struct Wire {
     direction: Direction,
     /// Whether each takes a super-packet in one piece.
     pub(super) joins: [bool; 2],
-    kind: Kind,
+    kind: WireKind,
 }
 
 /// An end with what it counts from.
@@ -41,7 +41,7 @@ struct Numbered {
     next_id: u16,
 }
 
-enum Kind {
+enum WireKind {
     Tcp(TcpIdentity),
     Udp,
     Ping(PingSpec, Box<PathSpec>),
@@ -71,11 +71,11 @@ impl Wire {
         };
         let ends = [end(from, ports[0]), end(to, ports[1])];
         let kind = match stream.protocol {
-            ProtocolIdentity::Tcp(tcp) => Kind::Tcp(tcp),
-            ProtocolIdentity::Udp => Kind::Udp,
+            ProtocolIdentity::Tcp(tcp) => WireKind::Tcp(tcp),
+            ProtocolIdentity::Udp => WireKind::Udp,
             ProtocolIdentity::Ping => {
                 let flow = &run.cell.spec.flows[stream.flow as usize];
-                Kind::Ping(flow.ping.clone().unwrap_or_default(), Box::new(path.clone()))
+                WireKind::Ping(flow.ping.clone().unwrap_or_default(), Box::new(path.clone()))
             }
         };
         Self { ends, direction: stream.direction, joins: stream.joins, kind }
@@ -105,7 +105,7 @@ impl Wire {
     pub(super) fn headers(&self, from: usize, segment: &Segment) -> Headers {
         let ends = [&self.ends[from].end, &self.ends[1 - from].end];
         match (&segment.body, &self.kind) {
-            (Body::Fragment { way, number, index, .. }, Kind::Ping(spec, path)) => {
+            (Body::Fragment { way, number, index, .. }, WireKind::Ping(spec, path)) => {
                 let exchange = exchange(spec, *number);
                 let payload = if *way == PingWay::Request { exchange.payload } else { exchange.reply };
                 match piece(payload, path, *index) {
@@ -114,7 +114,7 @@ impl Wire {
                 }
             }
             (Body::Datagram { len, .. }, _) => Headers::udp(ends, segment.id, *len),
-            (body, Kind::Tcp(tcp)) => {
+            (body, WireKind::Tcp(tcp)) => {
                 let (payload, field) = match body {
                     Body::Data(data) => (data.len, data.header.ecn & ecn::FIELD),
                     Body::Ack(header) => (0, header.ecn & ecn::FIELD),
@@ -123,7 +123,7 @@ impl Wire {
                 Headers::tcp(ends, segment.id, &self.tcp(tcp, body, from), payload).with_ecn(field)
             }
             // No stream has another kind of packets than its own.
-            (_, Kind::Udp | Kind::Ping(..)) => Headers::udp(ends, segment.id, 0),
+            (_, WireKind::Udp | WireKind::Ping(..)) => Headers::udp(ends, segment.id, 0),
         }
     }
 

@@ -12,7 +12,7 @@ const TOKENS_PER_BYTE: u128 = 8_000_000_000;
 
 /// A direction as its checks remember it.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct CheckedDirection {
     name: &'static str,
     bottleneck: Option<BottleneckSpec>,
     /// What each frame costs beside its own bytes, or less.
@@ -25,7 +25,7 @@ pub(super) struct Way {
     delivered: Count,
 }
 
-impl Way {
+impl CheckedDirection {
     pub(super) fn new(spec: &DirectionSpec, name: &'static str) -> Self {
         let is_fixed = spec.jitter.is_none() && spec.reorder.fraction() == 0.0;
         // A bottleneck whose rate changes is held to its highest one.
@@ -97,7 +97,7 @@ mod tests {
     use pipefill_core::record::Element;
     use pipefill_core::units::{Bytes, QueueLimit, Rate};
 
-    fn way() -> Way {
+    fn direction() -> CheckedDirection {
         let bottleneck = BottleneckSpec {
             rate: Rate::from_bps(8_000_000),
             overhead: Bytes::new(0),
@@ -105,13 +105,16 @@ mod tests {
             burst: Bytes::new(2000),
         };
         let delay = Duration::from_millis(5);
-        Way::new(&DirectionSpec { delay, bottleneck: Some(bottleneck), ..DirectionSpec::EMPTY }, "forward")
+        CheckedDirection::new(
+            &DirectionSpec { delay, bottleneck: Some(bottleneck), ..DirectionSpec::EMPTY },
+            "forward",
+        )
     }
 
     #[test]
     fn a_bottleneck_that_is_beaten_is_found() {
         let count = |bytes| Count { packets: 1, bytes };
-        let mut way = way();
+        let mut way = direction();
         assert!(way.utilisation(Time::ZERO, count(2000)).is_ok());
         assert!(way.utilisation(Time::from_nanos(1_000_000), count(3000)).is_ok());
         assert!(way.utilisation(Time::from_nanos(1_999_999), count(4000)).is_err());
@@ -120,15 +123,15 @@ mod tests {
     #[test]
     fn a_packet_that_vanished_is_found() {
         let held = |packets| Backlog { element: Element::Queue, packets, bytes: 0, dropped_packets: 0 };
-        assert!(way().look(Time::ZERO, Counters::default(), &[held(0)]).is_ok());
-        assert!(way().look(Time::ZERO, Counters::default(), &[held(1)]).is_err());
+        assert!(direction().look(Time::ZERO, Counters::default(), &[held(0)]).is_ok());
+        assert!(direction().look(Time::ZERO, Counters::default(), &[held(1)]).is_err());
     }
 
     #[test]
     fn what_arrives_too_soon_is_found() {
         let sent = Time::from_nanos(1_000_000);
         let datagram = Body::Datagram { number: 0, len: 100, sent };
-        assert!(way().is_not_early(Time::from_nanos(6_000_000), &datagram).is_ok());
-        assert!(way().is_not_early(Time::from_nanos(5_999_999), &datagram).is_err());
+        assert!(direction().is_not_early(Time::from_nanos(6_000_000), &datagram).is_ok());
+        assert!(direction().is_not_early(Time::from_nanos(5_999_999), &datagram).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// `enum tcp_chrono`, in the order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-enum Kind {
+enum ChronoKind {
     #[default]
     Idle,
     Busy,
@@ -16,60 +16,60 @@ enum Kind {
 /// The running clock and the sums.
 #[derive(Debug, Default)]
 pub(crate) struct Chrono {
-    kind: Kind,
+    kind: ChronoKind,
     since: Time,
     sums: [Duration; 4],
 }
 
 impl Chrono {
     pub(crate) fn busy(&mut self, now: Time) {
-        self.start(Kind::Busy, now);
+        self.start(ChronoKind::Busy, now);
     }
 
     pub(crate) fn start_rwnd(&mut self, now: Time) {
-        self.start(Kind::RwndLimited, now);
+        self.start(ChronoKind::RwndLimited, now);
     }
 
     pub(crate) fn start_sndbuf(&mut self, now: Time) {
-        self.start(Kind::SndbufLimited, now);
+        self.start(ChronoKind::SndbufLimited, now);
     }
 
     pub(crate) fn stop_rwnd(&mut self, now: Time, is_busy: bool) {
-        self.stop(Kind::RwndLimited, now, is_busy);
+        self.stop(ChronoKind::RwndLimited, now, is_busy);
     }
 
     pub(crate) fn stop_sndbuf(&mut self, now: Time, is_busy: bool) {
-        self.stop(Kind::SndbufLimited, now, is_busy);
+        self.stop(ChronoKind::SndbufLimited, now, is_busy);
     }
 
     /// Everything written is acknowledged.
     pub(crate) fn stop_busy(&mut self, now: Time) {
-        self.set(Kind::Idle, now);
+        self.set(ChronoKind::Idle, now);
     }
 
     /// `tcpi_busy_time`, `tcpi_rwnd_limited`, `tcpi_sndbuf_limited`, microseconds.
     pub(crate) fn read(&self, now: Time) -> [u64; 3] {
-        let sum = |kind: Kind| {
+        let sum = |kind: ChronoKind| {
             let running = if self.kind == kind { now.since(self.since) } else { Duration::ZERO };
             u64::try_from((self.sums[kind as usize] + running).as_micros()).unwrap_or(u64::MAX)
         };
-        let (rwnd, sndbuf) = (sum(Kind::RwndLimited), sum(Kind::SndbufLimited));
-        [sum(Kind::Busy) + rwnd + sndbuf, rwnd, sndbuf]
+        let (rwnd, sndbuf) = (sum(ChronoKind::RwndLimited), sum(ChronoKind::SndbufLimited));
+        [sum(ChronoKind::Busy) + rwnd + sndbuf, rwnd, sndbuf]
     }
 
-    fn start(&mut self, kind: Kind, now: Time) {
+    fn start(&mut self, kind: ChronoKind, now: Time) {
         if kind > self.kind {
             self.set(kind, now);
         }
     }
 
-    fn stop(&mut self, kind: Kind, now: Time, is_busy: bool) {
+    fn stop(&mut self, kind: ChronoKind, now: Time, is_busy: bool) {
         if self.kind == kind {
-            self.set(if is_busy { Kind::Busy } else { Kind::Idle }, now);
+            self.set(if is_busy { ChronoKind::Busy } else { ChronoKind::Idle }, now);
         }
     }
 
-    fn set(&mut self, kind: Kind, now: Time) {
+    fn set(&mut self, kind: ChronoKind, now: Time) {
         self.sums[self.kind as usize] += now.since(self.since);
         (self.kind, self.since) = (kind, now);
     }

@@ -54,13 +54,13 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::host::Host;
-    use crate::options::Options;
+    use crate::options::SimOptions;
     use crate::segment::Header;
 
     const SEGMENT: u64 = 1448;
 
     fn host() -> Host {
-        Host { ecn_agreed: true, ..Host::usual(Options { gso: false, ..Options::default() }) }
+        Host { ecn_agreed: true, ..Host::usual(SimOptions { gso: false, ..SimOptions::default() }) }
     }
 
     #[test]

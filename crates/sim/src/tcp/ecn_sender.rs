@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::cc;
     use crate::host::Host;
-    use crate::options::Options;
+    use crate::options::SimOptions;
     use crate::segment::{Body, Header};
     use crate::tcp::limits::FIRST_BYTE;
     use crate::tcp::sender::SenderSettings;
@@ -55,7 +55,7 @@ mod tests {
     const SEGMENT: u64 = 1448;
 
     fn host() -> Host {
-        Host { ecn_agreed: true, ..Host::usual(Options { gso: false, ..Options::default() }) }
+        Host { ecn_agreed: true, ..Host::usual(SimOptions { gso: false, ..SimOptions::default() }) }
     }
 
     /// Connected, with 100 segments out.

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::cc;
     use crate::host::Host;
-    use crate::options::Options;
+    use crate::options::SimOptions;
     use crate::segment::{Body, Header};
     use crate::tcp::limits::FIRST_BYTE;
     use crate::tcp::sender::SenderSettings;
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_sender_that_hears_nothing_for_three_seconds_tries_smaller_segments_where_it_may() {
         let segments = |mtu_probing: bool| {
-            let host = Host { mtu_probing, ..Host::usual(Options::default()) };
+            let host = Host { mtu_probing, ..Host::usual(SimOptions::default()) };
             let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
             let settings =
                 SenderSettings { host, cc, sndbuf: Some(1 << 20), max_pacing_rate: None, nodelay: false };
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_was_too_large_leaves_again_in_smaller_segments_within_the_same_cwnd() {
-        let host = Host::usual(Options::default());
+        let host = Host::usual(SimOptions::default());
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
         let settings =
             SenderSettings { host, cc, sndbuf: Some(1 << 20), max_pacing_rate: None, nodelay: false };

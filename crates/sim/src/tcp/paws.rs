@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::cc;
     use crate::host::Host;
-    use crate::options::Options;
+    use crate::options::SimOptions;
     use crate::segment::Data;
     use crate::tcp::limits::FIRST_BYTE;
     use crate::tcp::sender::SenderSettings;
@@ -74,7 +74,7 @@ mod tests {
     const SEGMENT: u64 = 1448;
 
     fn host(timestamps: bool) -> Host {
-        let host = Host::usual(Options { gso: false, ..Options::default() });
+        let host = Host::usual(SimOptions { gso: false, ..SimOptions::default() });
         Host { timestamps, ..host }
     }
 

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::cc;
     use crate::host::Host;
-    use crate::options::Options;
+    use crate::options::SimOptions;
     use crate::tcp::limits::FIRST_BYTE;
     use crate::tcp::sender::SenderSettings;
     use pipefill_core::units::Seed;
@@ -88,7 +88,7 @@ mod tests {
 
     /// Connected, with a cwnd and a window that let everything go.
     fn sender(cost: Duration) -> Sender {
-        let options = Options { gso: false, packet_cost: cost, ..Options::default() };
+        let options = SimOptions { gso: false, packet_cost: cost, ..SimOptions::default() };
         let host = Host::usual(options);
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
         let mut sender = Sender::new(SenderSettings {

@@ -238,10 +238,10 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Options, WindowRule};
+    use crate::options::{SimOptions, WindowRule};
 
     fn receiver(rule: WindowRule, rcvbuf: Option<u64>) -> Receiver {
-        let options = Options { gso: false, window_rule: rule, ..Options::default() };
+        let options = SimOptions { gso: false, window_rule: rule, ..SimOptions::default() };
         let mut receiver = Receiver::new(Host::usual(options), rcvbuf, false);
         receiver.established(Time::ZERO);
         receiver

@@ -328,12 +328,12 @@ fn connection(host: &Host, max_pacing_rate: u64) -> Connection {
 mod tests {
     use super::*;
     use crate::cc;
-    use crate::options::Options;
+    use crate::options::SimOptions;
     use pipefill_core::units::Seed;
 
     /// Connected after a round trip of 100 ms, with nothing sent yet.
     fn connected(algorithm: &str) -> Sender {
-        let host = Host::usual(Options::default());
+        let host = Host::usual(SimOptions::default());
         let cc = cc::by_name(algorithm, Seed::new(1)).expect("known");
         let mut sender =
             Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None, nodelay: false });

@@ -67,7 +67,7 @@ impl Sender {
             refused_segments: 0,
             kind,
         };
-        if self.trace.episode.take(row) {
+        if self.trace.episode.push(row) {
             self.trace.finished.extend(self.trace.episode.end(false));
         }
     }

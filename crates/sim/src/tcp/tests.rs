@@ -24,7 +24,7 @@ struct Script {
 impl Script {
     /// Reno, connected with a round trip of 100 ms.
     fn new() -> Self {
-        let host = Host::usual(Options { gso: false, ..Options::default() });
+        let host = Host::usual(SimOptions { gso: false, ..SimOptions::default() });
         let cc = cc::by_name("reno", Seed::new(1)).expect("known");
         let settings =
             SenderSettings { host, cc, sndbuf: Some(10_000_000), max_pacing_rate: None, nodelay: false };
@@ -54,12 +54,12 @@ impl Script {
     fn answer(&mut self, next: u64, blocks: &[(u64, u64)], window: u64, echoed: Time) -> Vec<u64> {
         let mut sacks = Sacks::default();
         for &(from, to) in blocks {
-            sacks.push(Range { start: place(from), end: place(to) });
+            sacks.push(Range { start: seq_of(from), end: seq_of(to) });
         }
         let (ts, ts_echo) = (jiffies::stamp(self.now), jiffies::stamp(echoed));
         self.sender.on_ack(
             self.now,
-            &Header { seq: FIRST_BYTE, ack: place(next), window, ts, ts_echo, sacks, ecn: 0 },
+            &Header { seq: FIRST_BYTE, ack: seq_of(next), window, ts, ts_echo, sacks, ecn: 0 },
         );
         self.left()
     }
@@ -90,7 +90,7 @@ impl Script {
     }
 }
 
-fn place(segment: u64) -> u64 {
+fn seq_of(segment: u64) -> u64 {
     FIRST_BYTE + segment * SEGMENT
 }
 

@@ -3,7 +3,7 @@
 use crate::{Kept, captured};
 use pipefill_capture::headers::{self, Segment};
 use pipefill_capture::read::Reader;
-use pipefill_capture::tcp::{Connection, Event, Kind, Observer, Reconstruction, Side, Spurious};
+use pipefill_capture::tcp::{Connection, Event, Observer, Reconstruction, SegmentKind, Side, Spurious};
 use pipefill_core::cell::CapturePackets;
 use pipefill_core::record::RetransmitKind;
 use pipefill_core::scenario::Scenario;
@@ -33,13 +33,13 @@ const FLOWS: [&str; 3] = [
 ];
 
 /// Stream, microseconds since 1970, and the number from the stream's first byte, which is 1.
-type Place = (u64, u64, u64);
+type TransmissionPlace = (u64, u64, u64);
 
 /// Retransmissions: what each was, and whether it turned out to be for nothing.
 #[derive(Default)]
-struct Told(BTreeMap<Place, (Kind, bool)>);
+struct RetransmissionKinds(BTreeMap<TransmissionPlace, (SegmentKind, bool)>);
 
-impl Observer for Told {
+impl Observer for RetransmissionKinds {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         if event.side == Side::A && event.kind.is_retransmit() && event.payload > 0 {
             self.0.insert((connection.id(), event.time_ns / 1000, event.seq_from), (event.kind, false));
@@ -106,7 +106,7 @@ fn retransmissions_are_told_by_their_kind() {
 fn compare(kept: &Kept, name: &str, scores: &mut Scores) {
     let file = kept.file("sender.pcapng");
     let truth = for_nothing(&file, &kept.file("receiver.pcapng"));
-    let told = told(&file).0;
+    let told = read_kinds(&file).0;
     let meant = meant(kept);
     assert!(told.keys().eq(meant.keys()), "{name}: {} told, {} sent", told.len(), meant.len());
     for ((place, meant), (kind, is_for_nothing)) in meant.iter().zip(told.values()) {
@@ -115,14 +115,14 @@ fn compare(kept: &Kept, name: &str, scores: &mut Scores) {
         if *meant == RetransmitKind::Spurious {
             continue;
         }
-        scores.fast.count(*meant == RetransmitKind::Fast, *kind == Kind::FastRetransmit);
-        scores.rto.count(*meant == RetransmitKind::Rto, *kind == Kind::RtoRetransmit);
-        scores.tlp.count(*meant == RetransmitKind::Tlp, *kind == Kind::TlpRetransmit);
+        scores.fast.count(*meant == RetransmitKind::Fast, *kind == SegmentKind::FastRetransmit);
+        scores.rto.count(*meant == RetransmitKind::Rto, *kind == SegmentKind::RtoRetransmit);
+        scores.tlp.count(*meant == RetransmitKind::Tlp, *kind == SegmentKind::TlpRetransmit);
     }
 }
 
 /// Every segment that the sender sent again, and why.
-fn meant(kept: &Kept) -> BTreeMap<Place, RetransmitKind> {
+fn meant(kept: &Kept) -> BTreeMap<TransmissionPlace, RetransmitKind> {
     let comment = kept.capture("sender").comment;
     let zero: u64 =
         comment.rsplit("zero_unix_ns=").next().and_then(|text| text.parse().ok()).expect("a number");
@@ -136,11 +136,11 @@ fn meant(kept: &Kept) -> BTreeMap<Place, RetransmitKind> {
     segments.collect()
 }
 
-fn told(file: &[u8]) -> Told {
+fn read_kinds(file: &[u8]) -> RetransmissionKinds {
     let mut reader = Reader::open(file).expect("a capture");
-    let (mut reconstruction, mut told) = (Reconstruction::default(), Told::default());
+    let (mut reconstruction, mut told) = (Reconstruction::default(), RetransmissionKinds::default());
     while let Some(packet) = reader.next_packet().expect("whole") {
-        reconstruction.take(&packet, &mut told);
+        reconstruction.push(&packet, &mut told);
     }
     reconstruction.finish(&mut told);
     told
@@ -159,7 +159,7 @@ fn segments(file: &[u8]) -> Vec<Segment> {
 }
 
 /// Retransmissions of what an earlier transmission brought.
-fn for_nothing(sender: &[u8], receiver: &[u8]) -> BTreeSet<Place> {
+fn for_nothing(sender: &[u8], receiver: &[u8]) -> BTreeSet<TransmissionPlace> {
     let taken = taken(receiver);
     let (mut first, mut has_come, mut found) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
     for segment in segments(sender).into_iter().filter(|segment| segment.payload > 0) {

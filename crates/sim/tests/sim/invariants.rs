@@ -5,7 +5,7 @@ use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::plan::Run;
 use pipefill_core::record::RunRecord;
 use pipefill_core::scenario::Scenario;
-use pipefill_sim::{Options, Sim};
+use pipefill_sim::{Sim, SimOptions};
 use proptest::prelude::*;
 
 fn first_run(text: &str) -> Run {
@@ -157,7 +157,7 @@ fn a_lost_opening_is_tried_again_with_a_chance_of_its_own() {
 /// would be 77; if a process answered at the interrupt's own instant, 9.6.
 #[test]
 fn a_burst_of_one_instant_has_to_fit_into_the_queue() {
-    let sim = Sim::with_options(Options { gso: false, remakes_packets: false, ..Options::default() });
+    let sim = Sim::with_options(SimOptions { gso: false, remakes_packets: false, ..SimOptions::default() });
     let run = first_run(&tcp(10, 100, 0.0, 10, "reno", ""));
     let record = sim.run(&run, &Unwatched).unwrap_or_else(|error| panic!("{error}"));
     judge(&record, 100);

@@ -33,7 +33,7 @@ impl Watch for Impatient {
 struct Counted(u64);
 
 impl Sink for Counted {
-    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
+    fn push(&mut self, _: AnyRow) -> Result<(), SinkError> {
         self.0 += 1;
         Ok(())
     }

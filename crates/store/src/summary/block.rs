@@ -18,7 +18,7 @@ const TEXT_MAX: u64 = files::DOCUMENT_MAX;
 const LEVEL: i32 = 3;
 
 /// What stands at the next place of a file.
-pub(super) enum Found {
+pub(super) enum NextBlock {
     /// A block.
     Lines(String),
     /// The beginning of one.
@@ -49,7 +49,7 @@ impl Blocks {
         self.offset
     }
 
-    fn read(&mut self) -> io::Result<Option<Found>> {
+    fn read(&mut self) -> io::Result<Option<NextBlock>> {
         let Some(file) = &mut self.file else { return Ok(None) };
         let head = up_to(file, SKIPPABLE.len() + 4 + HEAD)?;
         if head.is_empty() {
@@ -58,33 +58,33 @@ impl Blocks {
         let begins = SKIPPABLE.iter().chain(&(HEAD as u32).to_le_bytes()).zip(&head).all(|(a, b)| a == b);
         if !begins {
             self.file = None;
-            return Ok(Some(Found::Changed));
+            return Ok(Some(NextBlock::Changed));
         }
         if head.len() < SKIPPABLE.len() + 4 + HEAD {
             self.file = None;
-            return Ok(Some(Found::Torn));
+            return Ok(Some(NextBlock::Torn));
         }
         let (length, hash) = head[SKIPPABLE.len() + 4..].split_at(8);
         let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         if length > FRAME_MAX {
             self.file = None;
-            return Ok(Some(Found::Changed));
+            return Ok(Some(NextBlock::Changed));
         }
         let frame = up_to(file, usize::try_from(length).unwrap_or(usize::MAX))?;
         if (frame.len() as u64) < length {
             self.file = None;
-            return Ok(Some(Found::Torn));
+            return Ok(Some(NextBlock::Torn));
         }
         self.offset += (head.len() + frame.len()) as u64;
         if checksum::sha256(&frame).as_bytes() != hash {
-            return Ok(Some(Found::Changed));
+            return Ok(Some(NextBlock::Changed));
         }
-        Ok(Some(text(&frame).map_or(Found::Changed, Found::Lines)))
+        Ok(Some(text(&frame).map_or(NextBlock::Changed, NextBlock::Lines)))
     }
 }
 
 impl Iterator for Blocks {
-    type Item = io::Result<Found>;
+    type Item = io::Result<NextBlock>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
@@ -128,10 +128,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         fs::write(&path, bytes).unwrap();
-        let letter = |found: io::Result<Found>| match found.unwrap() {
-            Found::Lines(_) => '+',
-            Found::Torn => 't',
-            Found::Changed => 'c',
+        let letter = |found: io::Result<NextBlock>| match found.unwrap() {
+            NextBlock::Lines(_) => '+',
+            NextBlock::Torn => 't',
+            NextBlock::Changed => 'c',
         };
         Blocks::open(&path).unwrap().map(letter).collect()
     }

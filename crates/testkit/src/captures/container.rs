@@ -2,7 +2,7 @@
 
 /// A packet for a container.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct ContainerPacket {
     pub time_ns: u64,
     pub original: u32,
     pub bytes: Vec<u8>,
@@ -36,7 +36,7 @@ pub fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
 }
 
 /// A record of a pcap, after `ns_per_tick`.
-pub fn pcap_record(order: Order, ns_per_tick: u64, entry: &Entry) -> Vec<u8> {
+pub fn pcap_record(order: Order, ns_per_tick: u64, entry: &ContainerPacket) -> Vec<u8> {
     let (seconds, rest) = (entry.time_ns / 1_000_000_000, entry.time_ns % 1_000_000_000);
     let mut bytes = Vec::new();
     for field in [seconds as u32, (rest / ns_per_tick) as u32, entry.bytes.len() as u32, entry.original] {
@@ -47,7 +47,7 @@ pub fn pcap_record(order: Order, ns_per_tick: u64, entry: &Entry) -> Vec<u8> {
 }
 
 /// A whole pcap of Ethernet.
-pub fn pcap(order: Order, is_ns: bool, entries: &[Entry]) -> Vec<u8> {
+pub fn pcap(order: Order, is_ns: bool, entries: &[ContainerPacket]) -> Vec<u8> {
     let (magic, ns_per_tick) = if is_ns { (0xa1b2_3c4d, 1) } else { (0xa1b2_c3d4, 1000) };
     let mut bytes = pcap_header(order, magic, 1);
     for entry in entries {
@@ -96,7 +96,7 @@ pub fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> Vec<u8> 
 }
 
 /// An enhanced packet block, its time in `ticks`.
-pub fn enhanced(order: Order, index: u32, ticks: u64, entry: &Entry, options: &[u8]) -> Vec<u8> {
+pub fn enhanced(order: Order, index: u32, ticks: u64, entry: &ContainerPacket, options: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     for field in [index, (ticks >> 32) as u32, ticks as u32, entry.bytes.len() as u32, entry.original] {
         body.extend(order.u32(field));
@@ -108,7 +108,7 @@ pub fn enhanced(order: Order, index: u32, ticks: u64, entry: &Entry, options: &[
 }
 
 /// A whole pcapng of Ethernet; `resolution` and the nanoseconds of its tick.
-pub fn pcapng(order: Order, resolution: u8, ns_per_tick: u64, entries: &[Entry]) -> Vec<u8> {
+pub fn pcapng(order: Order, resolution: u8, ns_per_tick: u64, entries: &[ContainerPacket]) -> Vec<u8> {
     let mut bytes = section(order, &[]);
     bytes.extend(interface(order, 1, 0, &option(order, 9, &[resolution])));
     for entry in entries {

@@ -19,14 +19,14 @@ pub struct Capture {
     pub application: String,
     pub interface: String,
     pub snap_length: u32,
-    pub packets: Vec<Seen>,
+    pub packets: Vec<DissectedPacket>,
     pub received: u64,
     pub dropped: u64,
 }
 
 /// A packet.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct DissectedPacket {
     pub unix_ns: u64,
     /// Of the whole frame.
     pub length: u32,
@@ -53,7 +53,7 @@ pub enum Transport {
     Other,
 }
 
-impl Seen {
+impl DissectedPacket {
     /// Header and payload, where it is TCP.
     pub fn tcp(&self) -> Option<(&TcpHeader, usize)> {
         match &self.transport {
@@ -108,7 +108,7 @@ pub fn read(bytes: &[u8], checksums: Checksums) -> Capture {
                 capture.interface = block.if_name().expect("it").expect("text").to_owned();
                 capture.snap_length = block.snaplen;
             }
-            Block::EnhancedPacket(block) => capture.packets.push(seen(&block, checksums)),
+            Block::EnhancedPacket(block) => capture.packets.push(packet_of(&block, checksums)),
             Block::InterfaceStatistics(block) => {
                 capture.received = block.isb_ifrecv().expect("it").expect("a number");
                 capture.dropped = block.isb_ifdrop().expect("it").expect("a number");
@@ -124,7 +124,7 @@ pub fn read(bytes: &[u8], checksums: Checksums) -> Capture {
     capture
 }
 
-fn seen(block: &EnhancedPacketBlock<'_>, checksums: Checksums) -> Seen {
+fn packet_of(block: &EnhancedPacketBlock<'_>, checksums: Checksums) -> DissectedPacket {
     let flags = block.options.iter().find(|option| option.code.0 == 2).expect("flags");
     let direction = flags.as_bytes().expect("a word")[0] & 3;
     assert!(direction == 1 || direction == 2, "{direction}");
@@ -178,7 +178,7 @@ fn seen(block: &EnhancedPacketBlock<'_>, checksums: Checksums) -> Seen {
     };
     let unix_ns = u64::from(block.ts_high) << 32 | u64::from(block.ts_low);
     let is_outbound = direction == 2;
-    Seen { unix_ns, length: block.origlen, is_outbound, addresses, id, is_fragment, transport }
+    DissectedPacket { unix_ns, length: block.origlen, is_outbound, addresses, id, is_fragment, transport }
 }
 
 fn v6(address: IpAddr) -> [u8; 16] {

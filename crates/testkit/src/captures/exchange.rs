@@ -38,7 +38,7 @@ pub const MSS: u64 = 1448;
 
 /// What passed the capture point.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct CapturedPacket {
     pub time_ns: u64,
     pub frame: Vec<u8>,
     pub original: u32,
@@ -67,7 +67,7 @@ pub struct Exchange<'a> {
     now: u64,
     order: u64,
     events: BinaryHeap<Reverse<(u64, u64, What)>>,
-    out: &'a mut dyn FnMut(Seen),
+    out: &'a mut dyn FnMut(CapturedPacket),
     // The sender.
     first: u64,
     window: VecDeque<Segment>,
@@ -93,7 +93,7 @@ const START_NS: u64 = 1_700_000_000_000_000_000;
 const SERVER_ISN: u32 = 77;
 
 impl<'a> Exchange<'a> {
-    pub fn new(setup: Setup, out: &'a mut dyn FnMut(Seen)) -> Self {
+    pub fn new(setup: Setup, out: &'a mut dyn FnMut(CapturedPacket)) -> Self {
         Self {
             setup,
             chance: setup.seed | 1,
@@ -159,7 +159,7 @@ impl<'a> Exchange<'a> {
     fn tell(&mut self, time_ns: u64, tcp: &Tcp, why: Option<Why>) {
         let frame = ethernet(&[], 0x0800, &tcp.v4());
         let original = (frame.len() + tcp.payload) as u32;
-        (self.out)(Seen { time_ns, frame, original, why });
+        (self.out)(CapturedPacket { time_ns, frame, original, why });
     }
 
     fn stamp(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! Transfers without losses in the manner of a stack: the form of its SYN, its window, when it acknowledges. Made without the code that is tested.
 
-use super::exchange::Seen;
+use super::exchange::CapturedPacket;
 use super::frame::{ACK, FIN, PSH, SYN, Tcp, ethernet, stamps};
 
 /// One end.
@@ -20,7 +20,7 @@ pub struct Manner {
 
 /// Between the ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub struct CapturedPath {
     pub rtt_ns: u64,
     /// Time of a segment at the bottleneck, which has a queue for all.
     pub gap_ns: u64,
@@ -34,9 +34,9 @@ const START_NS: u64 = 1_700_000_000_000_000_000;
 const HOST_NS: u64 = 3_000;
 
 struct Writer<'a> {
-    seen: Vec<Seen>,
+    seen: Vec<CapturedPacket>,
     ends: [&'a Manner; 2],
-    way: Way,
+    way: CapturedPath,
     /// The next sequence numbers of both ends.
     next: [u32; 2],
     ids: [u16; 2],
@@ -44,7 +44,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(ends: [&'a Manner; 2], way: Way) -> Self {
+    fn new(ends: [&'a Manner; 2], way: CapturedPath) -> Self {
         let has_stamps = ends.iter().all(|end| end.syn.windows(2).any(|option| option == [8, 10]));
         Self { seen: Vec::new(), ends, way, next: ISNS, ids: [1_000, 9_000], has_stamps }
     }
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         self.next[end] += payload as u32 + u32::from(flags & (SYN | FIN) != 0);
         let original = (frame.len() + payload) as u32;
         let time_ns = START_NS + if is_here { sent_ns } else { arrives_ns };
-        self.seen.push(Seen { time_ns, frame, original, why: None });
+        self.seen.push(CapturedPacket { time_ns, frame, original, why: None });
         arrives_ns
     }
 
@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         at + 2 * HOST_NS
     }
 
-    fn finish(mut self, at_ns: u64) -> Vec<Seen> {
+    fn finish(mut self, at_ns: u64) -> Vec<CapturedPacket> {
         let acks = self.next[1];
         self.send(0, at_ns, ACK | FIN, 0, acks);
         self.seen.sort_by_key(|packet| packet.time_ns);
@@ -89,7 +89,7 @@ impl<'a> Writer<'a> {
 }
 
 /// `segments` of `mss` bytes, as fast as windows allow: slow start from two segments (RFC 5681 3.1), an ACK for each second one (RFC 1122 4.2.3.2).
-pub fn bulk(ends: [&Manner; 2], way: Way, mss: usize, segments: u64) -> Vec<Seen> {
+pub fn bulk(ends: [&Manner; 2], way: CapturedPath, mss: usize, segments: u64) -> Vec<CapturedPacket> {
     let mut writer = Writer::new(ends, way);
     let begin_ns = writer.shake();
     let window = (ends[1].window_bytes / mss as u64).max(1);
@@ -134,7 +134,12 @@ pub fn bulk(ends: [&Manner; 2], way: Way, mss: usize, segments: u64) -> Vec<Seen
 }
 
 /// Requests of 200 bytes, each answered after `think_ns` with `answer` bytes in one segment, which the next request acknowledges.
-pub fn conversation(ends: [&Manner; 2], way: Way, (answer, think_ns): (usize, u64), count: u32) -> Vec<Seen> {
+pub fn conversation(
+    ends: [&Manner; 2],
+    way: CapturedPath,
+    (answer, think_ns): (usize, u64),
+    count: u32,
+) -> Vec<CapturedPacket> {
     let mut writer = Writer::new(ends, way);
     let mut at_ns = writer.shake();
     for _ in 0..count {
@@ -147,7 +152,7 @@ pub fn conversation(ends: [&Manner; 2], way: Way, (answer, think_ns): (usize, u6
 }
 
 /// Writes of one segment each, of which the next follows the ACK of the one before, as Nagle's algorithm has it for the last part of a write.
-pub fn one_at_a_time(ends: [&Manner; 2], way: Way, mss: usize, count: u32) -> Vec<Seen> {
+pub fn one_at_a_time(ends: [&Manner; 2], way: CapturedPath, mss: usize, count: u32) -> Vec<CapturedPacket> {
     let mut writer = Writer::new(ends, way);
     let mut at_ns = writer.shake();
     for _ in 0..count {

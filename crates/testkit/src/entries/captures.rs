@@ -66,7 +66,7 @@ pub fn file(bytes: &[u8]) -> u64 {
         match reader.next_packet() {
             Ok(Some(packet)) => {
                 packet.comments().count();
-                all.take(&packet, &mut (&mut Judge, &mut sampling));
+                all.push(&packet, &mut (&mut Judge, &mut sampling));
             }
             Ok(None) => break,
             Err(error) => {
@@ -119,7 +119,7 @@ fn survey(bytes: &[u8]) -> Option<Survey> {
     let mut reader = Reader::open(bytes).ok()?;
     let (mut survey, mut all) = (Survey::default(), Reconstruction::new(Limits { connections: 64 }));
     while let Ok(Some(packet)) = reader.next_packet() {
-        all.take(&packet, &mut survey);
+        all.push(&packet, &mut survey);
     }
     all.finish(&mut survey);
     Some(survey)
@@ -157,7 +157,7 @@ pub fn packets(mut bytes: &[u8]) -> u64 {
             if *pause == u8::MAX { u64::MAX } else { now.saturating_add(u64::from(*pause) << (pause % 24)) };
         let link = LinkType(LINKS[usize::from(link % 16)]);
         let packet = Packet::new(now, link, packet.len() as u32 + u32::from(*pause) * 8, packet);
-        all.take(&packet, &mut (&mut (&mut Judge, &mut sampling), &mut datagrams));
+        all.push(&packet, &mut (&mut (&mut Judge, &mut sampling), &mut datagrams));
         bytes = rest;
     }
     let counts = all.finish(&mut (&mut Judge, &mut sampling));
@@ -176,7 +176,7 @@ pub fn datagrams(mut bytes: &[u8]) -> u64 {
         now = now.saturating_add(u64::from(*pause) << (pause % 40));
         let port = |bits: u8| [443, 5_004, 6_004, 7][usize::from(bits & 3)];
         let packet = udp((port(*ports), port(ports >> 2)), payload, u16::from(*length) * 6);
-        all.take(&Packet::new(now, LinkType(101), 2_000, &packet), &mut flows);
+        all.push(&Packet::new(now, LinkType(101), 2_000, &packet), &mut flows);
         bytes = rest;
     }
     udp_flows(flows);
@@ -220,7 +220,7 @@ pub fn segments(bytes: &[u8]) -> u64 {
 fn observed(timed: &[(u64, Vec<u8>)], observer: &mut impl Observer) -> u64 {
     let mut all = Reconstruction::new(Limits { connections: 2 });
     for (now, packet) in timed {
-        all.take(&Packet::new(*now, LinkType(101), 0, packet), observer);
+        all.push(&Packet::new(*now, LinkType(101), 0, packet), observer);
     }
     all.finish(observer).packets
 }

@@ -38,7 +38,7 @@ fn report(record: &RunRecord) {
     let mut rows = record.rows();
     rows.sort_by_key(AnyRow::t_us);
     let mut drawing = Drawing::of(manifest, 24);
-    rows.iter().for_each(|row| drawing.take(row));
+    rows.iter().for_each(|row| drawing.push(row));
     record.retransmits.iter().for_each(|row| drawing.count(row));
     record.ping.iter().for_each(|row| drawing.answer(row));
     let part = RunPart {
@@ -48,7 +48,7 @@ fn report(record: &RunRecord) {
     };
     for width_us in [iperf3::INTERVAL_US, flent::STEP_US] {
         let mut following = Following::of(manifest, width_us);
-        rows.iter().for_each(|row| following.take(row));
+        rows.iter().for_each(|row| following.push(row));
         let intervals = following.finish();
         iperf3::documents(manifest, &intervals).expect("what was read can be written");
         flent::files(manifest, &intervals).expect("what was read can be written");

@@ -4,7 +4,7 @@
 use pipefill_remote::iperf3::cookie::{self, Cookie};
 use pipefill_remote::iperf3::datagram::Dialect;
 use pipefill_remote::iperf3::order::Client;
-use pipefill_remote::iperf3::{Parameters, Results, State, document};
+use pipefill_remote::iperf3::{Parameters, Results, TestState, document};
 
 /// A document with its length before it. What was read as parameters can be sent and read again.
 pub fn document(bytes: &[u8]) {
@@ -22,7 +22,7 @@ pub fn document(bytes: &[u8]) {
 /// Bytes of a server: each is a state in its place, or refused. A test has few steps.
 pub fn states(bytes: &[u8]) -> usize {
     let mut client = Client::default();
-    let steps = bytes.iter().map_while(|&byte| client.hear(State::read(byte).ok()?).ok()).count();
+    let steps = bytes.iter().map_while(|&byte| client.hear(TestState::read(byte).ok()?).ok()).count();
     assert!(steps <= 9, "{steps}");
     steps
 }

@@ -309,7 +309,7 @@ impl CapturedFlow {
     }
 
     /// Adds what is known of the path in `direction`.
-    pub fn know(&mut self, facts: &PathFacts, direction: Direction) {
+    pub fn add_path_facts(&mut self, facts: &PathFacts, direction: Direction) {
         let way = facts.way(direction);
         self.path_rate_bps = way.rate_bps.map(|rate| rate.value);
         self.queue_us = way.queue_us.map(|wait| wait.value);

@@ -337,13 +337,13 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         congestion_controls,
     };
     let mut inference = Inference::new(&unknown, &STANDARD);
-    samples.iter().for_each(|row| inference.take(row));
+    samples.iter().for_each(|row| inference.push(row));
     let facts = inference.facts();
     let path = KnownPath::observed(family, &facts, emulated);
     let mut condenser = FlowCondenser::new(KnownRun { path, ..unknown }, &STANDARD);
     for row in &samples {
-        condenser.take(row);
-        delivery(row).iter().for_each(|delivery| condenser.take(delivery));
+        condenser.push(row);
+        delivery(row).iter().for_each(|delivery| condenser.push(delivery));
     }
     let (_, metrics, mut ledgers) = condenser.finish();
     let run = RunFlows {

@@ -127,7 +127,7 @@ impl PathDatagrams {
             congestion_controls: [""; 2],
         };
         let mut condenser = FlowCondenser::new(run, &STANDARD);
-        self.rows().for_each(|row| condenser.take(&row));
+        self.rows().for_each(|row| condenser.push(&row));
         let (_, metrics, _) = condenser.finish();
         let run = RunFlows {
             repeat: 1,

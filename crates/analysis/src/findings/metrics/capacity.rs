@@ -86,10 +86,10 @@ impl<'a> Following<'a> {
     }
 
     /// Takes the next row, in order of time.
-    pub(super) fn take(&mut self, row: &DeliverySample) {
+    pub(super) fn push(&mut self, row: &DeliverySample) {
         let Some(direction) = self.streams.get(&row.stream) else { return };
         if let Some(followed) = self.directions.iter_mut().find(|followed| followed.direction == *direction) {
-            followed.take(row);
+            followed.push(row);
         }
     }
 
@@ -143,7 +143,7 @@ impl Followed {
         }
     }
 
-    fn take(&mut self, row: &DeliverySample) {
+    fn push(&mut self, row: &DeliverySample) {
         self.received.insert(row.stream, row.received_bytes);
         let all = self.received.values().sum();
         let Some((since_us, before)) = self.span else {
@@ -207,7 +207,7 @@ mod tests {
         let mut following = Following::of(&run);
         let mut received = 0;
         for tenth in 0..60_u64 {
-            following.take(&sample(tenth * 100_000, received));
+            following.push(&sample(tenth * 100_000, received));
             let mbit = if tenth < 23 { 9 } else { 19 };
             received += mbit * 12_500;
         }
@@ -227,7 +227,7 @@ mod tests {
         );
         let run = KnownRun::of(&manifest);
         let mut following = Following::of(&run);
-        (0..5).for_each(|row| following.take(&sample(row * 3_000_000_000_000_000, row)));
+        (0..5).for_each(|row| following.push(&sample(row * 3_000_000_000_000_000, row)));
         assert_eq!(following.uses(&run, |_| None)[&0].rises, 0);
     }
 

@@ -57,11 +57,11 @@ impl Following {
     }
 
     /// Takes the next row, in order of time.
-    pub(super) fn take(&mut self, row: &DeliverySample) {
+    pub(super) fn push(&mut self, row: &DeliverySample) {
         if let Some(followed) = self.streams.get_mut(&row.stream) {
-            followed.sent.see(row.t_us, row.sent_bytes);
-            followed.received.see(row.t_us, row.received_bytes);
-            followed.whole.see(row.t_us, row.received_bytes);
+            followed.sent.observe(row.t_us, row.sent_bytes);
+            followed.received.observe(row.t_us, row.received_bytes);
+            followed.whole.observe(row.t_us, row.received_bytes);
         }
     }
 
@@ -121,7 +121,7 @@ impl Curve {
         Self { window, from, to, first_us: Some(first_us), end, last: None }
     }
 
-    fn see(&mut self, t_us: u64, count: u64) {
+    fn observe(&mut self, t_us: u64, count: u64) {
         if self.first_us.is_some_and(|first_us| first_us <= t_us) {
             self.begin(t_us);
         }
@@ -138,8 +138,8 @@ impl Curve {
     }
 
     fn point(&mut self, t_us: u64, count: u64) {
-        self.from.see(t_us, count);
-        self.to.see(t_us, count);
+        self.from.observe(t_us, count);
+        self.to.observe(t_us, count);
     }
 
     /// Bits per second in the window. `None` for an empty one or a curve without samples.
@@ -147,7 +147,7 @@ impl Curve {
         let length = self.window.length_us();
         let last = self.last.filter(|_| length > 0)?;
         if self.end.0 > last.0 && self.end.1 >= last.1 {
-            self.see(self.end.0, self.end.1);
+            self.observe(self.end.0, self.end.1);
         }
         self.begin(u64::MAX);
         let bytes = self.to.value() - self.from.value();

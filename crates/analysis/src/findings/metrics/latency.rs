@@ -84,7 +84,7 @@ impl Following {
     }
 
     /// Takes the next row, in order of time.
-    pub(super) fn take(&mut self, row: &AnyRow) {
+    pub(super) fn push(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 self.round_trip(row.stream, row.t_us, row.info.srtt_us, row.info.min_rtt_us);

@@ -111,7 +111,7 @@ impl<'a> Following<'a> {
     }
 
     /// Takes the next row; these come in any order.
-    pub(super) fn take(&mut self, row: &PingSample) {
+    pub(super) fn push(&mut self, row: &PingSample) {
         if !self.is_of_direction(row.stream) {
             return;
         }

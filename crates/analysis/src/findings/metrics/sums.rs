@@ -8,7 +8,7 @@ use crate::ground::weighted_values::WeightedValues;
 /// `N` values of each stream, summed, in the streams' measured windows.
 #[derive(Debug)]
 pub(super) struct Sums<const N: usize> {
-    streams: Vec<Stream<N>>,
+    streams: Vec<StreamValues<N>>,
     /// Where windows begin and end, and streams may come or go; what lies before [`Sums::reached_us`] is gone, latest first.
     edges: Vec<u64>,
     reached_us: u64,
@@ -16,7 +16,7 @@ pub(super) struct Sums<const N: usize> {
 }
 
 #[derive(Debug)]
-struct Stream<const N: usize> {
+struct StreamValues<const N: usize> {
     window: TimeInterval,
     /// The last sample.
     values: Option<[Option<u64>; N]>,
@@ -28,12 +28,12 @@ impl<const N: usize> Sums<N> {
         let mut edges: Vec<u64> = windows.iter().flat_map(|window| [window.from_us, window.to_us]).collect();
         edges.sort_unstable_by(|a, b| b.cmp(a));
         edges.dedup();
-        let streams = windows.into_iter().map(|window| Stream { window, values: None }).collect();
+        let streams = windows.into_iter().map(|window| StreamValues { window, values: None }).collect();
         Self { streams, edges, reached_us: 0, weighted: std::array::from_fn(|_| WeightedValues::default()) }
     }
 
     /// Takes the next sample, of the stream at `place`. None is older than the last one.
-    pub(super) fn see(&mut self, t_us: u64, place: usize, values: [Option<u64>; N]) {
+    pub(super) fn observe(&mut self, t_us: u64, place: usize, values: [Option<u64>; N]) {
         self.advance(t_us);
         self.streams[place].values = Some(values);
     }
@@ -87,7 +87,7 @@ mod tests {
 
     fn median(samples: &[(u64, usize, Option<u64>)]) -> Option<u64> {
         let mut sums = Sums::over(vec![WINDOW, WINDOW]);
-        samples.iter().for_each(|&(t_us, place, value)| sums.see(t_us, place, [value]));
+        samples.iter().for_each(|&(t_us, place, value)| sums.observe(t_us, place, [value]));
         let [median] = sums.medians();
         median
     }

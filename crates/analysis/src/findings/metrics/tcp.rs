@@ -121,7 +121,7 @@ impl<'a> Following<'a> {
     }
 
     /// Takes the next row, in order of time.
-    pub(super) fn take(&mut self, row: &TcpSample) {
+    pub(super) fn push(&mut self, row: &TcpSample) {
         if row.end == StreamEnd::Sender {
             let last = Last { t_us: row.t_us, srtt_us: row.info.srtt_us, ca_state: row.info.ca_state };
             self.sample(row.stream, row.info.min_rtt_us, last, values(row));
@@ -153,7 +153,7 @@ impl<'a> Following<'a> {
             before.stood(t_us, sender, &mut self.srtt, &mut self.ca_states);
         }
         if let Some(place) = sender.shown {
-            self.sums.see(t_us, place, values);
+            self.sums.observe(t_us, place, values);
         }
     }
 

@@ -24,8 +24,8 @@ const ACK_FRAME: u64 = 66;
 pub(super) fn write(text: &mut String, draft: &Draft<'_>, setting: Option<Setting>) {
     let rtt_us = draft.flows.iter().filter_map(|(flow, _)| flow.min_rtt_us).min().unwrap_or(0);
     let _ = writeln!(text, "\n[path]\nrtt = \"{rtt_us}us\"");
-    way(text, "", &draft.of_way(Direction::Forward), setting);
-    way(text, "reverse_", &draft.of_way(Direction::Reverse), None);
+    direction_lines(text, "", &draft.of_way(Direction::Forward), setting);
+    direction_lines(text, "reverse_", &draft.of_way(Direction::Reverse), None);
     order(text, draft, setting);
     way_of_acks(text, draft, setting);
 }
@@ -35,7 +35,7 @@ fn value(setting: Option<Setting>, knob: Knob) -> Option<f64> {
 }
 
 /// Rate, queue and losses of a direction.
-fn way(text: &mut String, prefix: &str, flows: &[&CapturedFlow], setting: Option<Setting>) {
+fn direction_lines(text: &mut String, prefix: &str, flows: &[&CapturedFlow], setting: Option<Setting>) {
     if let Some(rate) = rate(flows) {
         let rate = (rate as f64 * value(setting, Knob::Rate).unwrap_or(1.0)) as u64;
         let _ = writeln!(text, "{prefix}rate = \"{rate}bit\"");

@@ -89,9 +89,9 @@ impl FlowRates {
     }
 
     /// Takes the next sample.
-    pub(super) fn see(&mut self, row: &DeliverySample) {
+    pub(super) fn observe(&mut self, row: &DeliverySample) {
         for set in self.0.iter_mut().filter(|set| set.streams.contains(&row.stream)) {
-            set.rates.see(row);
+            set.rates.observe(row);
         }
     }
 

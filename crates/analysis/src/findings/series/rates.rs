@@ -20,12 +20,12 @@ pub(super) struct Rates {
     width_us: u64,
     /// All streams together; an edge that was not reached has none.
     edges: Vec<[f64; 2]>,
-    streams: BTreeMap<u32, Stream>,
+    streams: BTreeMap<u32, StreamRate>,
 }
 
 /// A stream's last sample, and the first edge after it.
 #[derive(Debug, Default)]
-struct Stream {
+struct StreamRate {
     t_us: u64,
     bytes: [u64; 2],
     edge: usize,
@@ -41,7 +41,7 @@ impl Rates {
     }
 
     /// Takes the next sample.
-    pub(super) fn see(&mut self, row: &DeliverySample) {
+    pub(super) fn observe(&mut self, row: &DeliverySample) {
         let bytes = [row.received_bytes, row.sent_bytes];
         let stream = self.streams.entry(row.stream).or_default();
         let since = (stream.t_us, stream.bytes);
@@ -97,7 +97,7 @@ mod tests {
         // One stream of 8 Mbit/s all the time, one of as much in the first 10 ms only.
         for t_us in (1_000..=41_000).step_by(500) {
             for (stream, bytes) in [(0, t_us - 1_000), (1, (t_us - 1_000).min(10_000))] {
-                rates.see(&DeliverySample { t_us, stream, sent_bytes: 2 * bytes, received_bytes: bytes });
+                rates.observe(&DeliverySample { t_us, stream, sent_bytes: 2 * bytes, received_bytes: bytes });
             }
         }
         let [received, sent] = rates.finish();
@@ -115,7 +115,7 @@ mod tests {
         let window = TimeInterval { from_us: 0, to_us: 100_000 };
         let mut rates = Rates::of(window, 600, Duration::from_millis(10));
         assert_eq!(rates.edges.len(), 3);
-        rates.see(&DeliverySample { t_us: 0, stream: 0, sent_bytes: 0, received_bytes: 0 });
+        rates.observe(&DeliverySample { t_us: 0, stream: 0, sent_bytes: 0, received_bytes: 0 });
         assert_eq!(rates.finish()[0].iter().map(|point| point.value).sum::<u64>(), 0);
         assert_eq!(Rates::of(window, 600, Duration::from_millis(10)).finish(), [Vec::new(), Vec::new()]);
     }

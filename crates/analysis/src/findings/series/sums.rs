@@ -25,7 +25,7 @@ impl Sums {
     }
 
     /// Takes the next sample; what all streams together have now. Nothing from a stream that is not followed.
-    pub(super) fn see(&mut self, row: &TcpSample) -> [Option<(Quantity, u64)>; QUANTITIES.len()] {
+    pub(super) fn observe(&mut self, row: &TcpSample) -> [Option<(Quantity, u64)>; QUANTITIES.len()] {
         let is_its = |(stream, life, _): &&mut (u32, TimeInterval, Option<Values>)| {
             *stream == row.stream && (life.from_us..life.to_us).contains(&row.t_us)
         };

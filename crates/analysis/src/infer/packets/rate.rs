@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
 
-    fn found(change: impl Fn(usize, &mut ArrivalSpan)) -> Option<SteadyRate> {
+    fn found_rate(change: impl Fn(usize, &mut ArrivalSpan)) -> Option<SteadyRate> {
         let span = |at: usize| {
             let from_us = at as u64 * 100_000;
             let mut span = ArrivalSpan {
@@ -178,15 +178,18 @@ mod tests {
     #[test]
     fn a_rate_that_stays_the_same_is_found_from_its_start_on() {
         let whole = SteadyRate { share: 1.0, rtt_risen_most: 1.0, rtt_risen: 1.0, ..SteadyRate::default() };
-        assert_eq!(found(|_, _| ()), Some(whole));
-        assert_eq!(found(|_, span| span.unevenness = 1.3), Some(SteadyRate { unevenness: 1.3, ..whole }));
-        let in_bursts = found(|_, span| span.bursts_in_round_trip = 1.0);
+        assert_eq!(found_rate(|_, _| ()), Some(whole));
+        assert_eq!(
+            found_rate(|_, span| span.unevenness = 1.3),
+            Some(SteadyRate { unevenness: 1.3, ..whole })
+        );
+        let in_bursts = found_rate(|_, span| span.bursts_in_round_trip = 1.0);
         assert_eq!(in_bursts, Some(SteadyRate { bursts_in_round_trip: 1.0, ..whole }));
         assert_eq!(
-            found(|at, span| span.rate = if at == 0 { 0.2 } else { 1.0 }),
+            found_rate(|at, span| span.rate = if at == 0 { 0.2 } else { 1.0 }),
             Some(SteadyRate { share: 0.95, ..whole })
         );
-        let risen = found(|at, span| span.rtt_us += at as u32 * 200).map(|rate| rate.rtt_risen_most);
+        let risen = found_rate(|at, span| span.rtt_us += at as u32 * 200).map(|rate| rate.rtt_risen_most);
         assert_eq!(risen, Some(1.19), "a queue grows");
     }
 
@@ -211,9 +214,9 @@ mod tests {
 
     #[test]
     fn a_loss_or_a_rate_that_grows_is_not_steady() {
-        assert_eq!(found(|at, span| span.out_of_order = u32::from(at == 9)), None, "a loss");
-        assert_eq!(found(|at, span| span.rate += at as f64 / 200.0), None, "a window that grows");
-        assert_eq!(found(|at, span| span.rate += (at % 2) as f64), None, "now more, now less");
+        assert_eq!(found_rate(|at, span| span.out_of_order = u32::from(at == 9)), None, "a loss");
+        assert_eq!(found_rate(|at, span| span.rate += at as f64 / 200.0), None, "a window that grows");
+        assert_eq!(found_rate(|at, span| span.rate += (at % 2) as f64), None, "now more, now less");
     }
 
     /// What arrives with a round trip of 200 ms, a sample each 10 ms: `bytes` in each.

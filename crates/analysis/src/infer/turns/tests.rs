@@ -46,7 +46,7 @@ impl Socket {
     fn waits(&self, end: StreamEnd) -> [f64; 5] {
         let last = self.sent_us.iter().chain(&self.heard_us).max().copied().unwrap_or(0);
         let mut turns = SocketTurns::new(end, &STANDARD);
-        (0..last / 10_000).for_each(|at| turns.see(&self.at(at * 10_000)));
+        (0..last / 10_000).for_each(|at| turns.observe(&self.at(at * 10_000)));
         let found = turns.finish();
         let ends: Vec<u64> =
             found.iter().flat_map(|wait| [wait.interval.from_us, wait.interval.to_us]).collect();
@@ -157,7 +157,7 @@ fn a_late_ack_is_seen_where_the_answer_follows_in_the_same_sample() {
         }
         let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD);
         let last_us = socket.sent_us.iter().max().copied().unwrap_or(0);
-        (0..last_us / 10_000).for_each(|at| turns.see(&socket.at(at * 10_000)));
+        (0..last_us / 10_000).for_each(|at| turns.observe(&socket.at(at * 10_000)));
         turns.finish();
         turns.sums().delayed_ack_us as f64 / last_us as f64
     };
@@ -199,7 +199,7 @@ fn a_socket_without_the_ages_of_its_payload_shows_no_turns() {
     for at in 0..100 {
         let mut row = socket.at(at * 10_000);
         row.info.last_data_sent_us = None;
-        turns.see(&row);
+        turns.observe(&row);
     }
     assert!(turns.finish().is_empty());
 }
@@ -218,7 +218,7 @@ fn counters_and_times_that_run_backwards_or_are_huge_do_no_harm() {
             row.info.busy_us = Some(if is_even { u64::MAX } else { 0 });
             row.info.bytes_received = Some(if is_even { u64::MAX } else { 0 });
             row.info.last_data_sent_us = Some(if is_even { 0 } else { u64::MAX });
-            turns.see(&row);
+            turns.observe(&row);
         }
         assert!(turns.finish().iter().all(|wait| wait.interval.from_us < wait.interval.to_us), "{end:?}");
     }
@@ -238,7 +238,7 @@ fn what_is_kept_of_a_receiver_grows_with_the_logarithm_of_its_time() {
             row.info.data_segs_in = Some((t_us.saturating_sub(130_000) / 500_000) as u32);
             row.info.last_data_sent_us = age(t_us, 500_000);
             row.info.last_data_recv_us = age(t_us + 370_000, 500_000);
-            turns.see(&row);
+            turns.observe(&row);
         }
         turns.finish().len()
     };

@@ -59,7 +59,7 @@ fn judged(flows: &str, rows: &[AnyRow], sender: &SenderEvidence) -> LimitedBy {
 
 fn evidence(manifest: &Manifest, rows: &[AnyRow], epoch: &Epoch) -> Evidence {
     let mut facts = RunFacts::of(KnownRun::of(manifest), &STANDARD);
-    rows.iter().for_each(|row| facts.take(row));
+    rows.iter().for_each(|row| facts.push(row));
     let flow = &manifest.run.cell.spec.flows[0];
     facts.evidence(epoch, AskedStream { flow_index: 0, flow, summary: &manifest.streams[0] })
 }

@@ -1,6 +1,6 @@
 //! Frames of IEEE 802.11, alone or behind a radiotap header (<https://www.radiotap.org>): data that are not encrypted.
 
-use super::{Found, Frame, llc};
+use super::{Frame, IpInFrame, llc};
 use crate::headers::Other;
 
 /// What the first byte of a frame says: type and subtype (IEEE 802.11 9.2.4.1.3).
@@ -39,7 +39,7 @@ mod radio {
 }
 
 /// The frame behind a radiotap header: version, length, words that say which fields there are, the fields.
-pub(super) fn radiotap(frame: Frame<'_>) -> Found<'_> {
+pub(super) fn radiotap(frame: Frame<'_>) -> IpInFrame<'_> {
     let header = frame.chunk::<8>()?;
     let length = usize::from(u16::from_le_bytes([header[2], header[3]]));
     let flags = radiotap_flags(frame)?;
@@ -70,11 +70,11 @@ fn radiotap_flags(frame: Frame<'_>) -> Result<u8, Other> {
 }
 
 /// A frame that begins with its own header.
-pub(super) fn frame(frame: Frame<'_>) -> Found<'_> {
+pub(super) fn frame(frame: Frame<'_>) -> IpInFrame<'_> {
     body(frame, false)
 }
 
-fn body(frame: Frame<'_>, is_padded: bool) -> Found<'_> {
+fn body(frame: Frame<'_>, is_padded: bool) -> IpInFrame<'_> {
     let &[first, flags] = frame.chunk()?;
     match first & control::TYPE {
         control::DATA => {}

@@ -1,6 +1,6 @@
 //! What an interface description block says of the packets of its interface (draft-ietf-opsawg-pcapng, 4.2).
 
-use super::options::{Options, Sink};
+use super::options::{BlockOptions, Sink};
 use crate::read::order::Order;
 use crate::read::{LinkType, PACKET_LIMIT, Problem, ReadError};
 
@@ -59,7 +59,7 @@ impl Interface {
     pub(super) fn read(
         order: Order,
         bytes: &[u8],
-        options: Options<'_>,
+        options: BlockOptions<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<Self, ReadError> {
         let (mut resolution, mut place, mut seconds) = (DEFAULT_RESOLUTION, 0, 0);

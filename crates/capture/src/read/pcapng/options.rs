@@ -18,13 +18,13 @@ pub(super) struct OptionOf<'a> {
 }
 
 /// The options of a block that describes something.
-pub(super) struct Options<'a> {
+pub(super) struct BlockOptions<'a> {
     order: Order,
     offset: u64,
     bytes: &'a [u8],
 }
 
-impl<'a> Options<'a> {
+impl<'a> BlockOptions<'a> {
     pub(super) const fn new(order: Order, offset: u64, bytes: &'a [u8]) -> Self {
         Self { order, offset, bytes }
     }

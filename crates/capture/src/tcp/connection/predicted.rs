@@ -5,7 +5,7 @@
 use super::{Connection, pair};
 use crate::headers::{Flags, Segment};
 use crate::tcp::data::Data;
-use crate::tcp::event::{Event, Kind};
+use crate::tcp::event::{Event, SegmentKind};
 use crate::tcp::half::Half;
 use crate::tcp::sender::Ack;
 use crate::tcp::side::Side;
@@ -62,7 +62,7 @@ fn take_data(segment: &Segment, own: &mut Half, peer: &mut Half, event: &mut Eve
     (event.seq_from, event.seq_to) = (from, to);
     event.segments = size.segments(segment.payload);
     event.window_bytes = own.window_bytes();
-    (event.ack, event.kind) = (Some(peer.una), Kind::New);
+    (event.ack, event.kind) = (Some(peer.una), SegmentKind::New);
     true
 }
 
@@ -86,7 +86,7 @@ fn take_ack(
     let outcome = peer.acknowledged(&Ack { segment, to, blocks: &[], is_bare: false, mss, full_rtt_us });
     (event.seq_from, event.seq_to, event.segments) = (own.next, own.next, 1);
     event.window_bytes = own.window_bytes();
-    (event.ack, event.rtt_us, event.kind) = (Some(to), outcome.rtt_us, Kind::PureAck);
+    (event.ack, event.rtt_us, event.kind) = (Some(to), outcome.rtt_us, SegmentKind::PureAck);
     Some(outcome.has_found)
 }
 
@@ -199,7 +199,7 @@ mod tests {
             Self { connection, event: Event::none(), predicts, predicted: 0 }
         }
 
-        fn take(&mut self, segment: &Segment) {
+        fn push(&mut self, segment: &Segment) {
             let side = self.connection.side(Key::of(segment).1);
             self.event.begin(segment, side);
             let predicted =
@@ -224,7 +224,7 @@ mod tests {
             let segment = exchange.segment(next);
             let both =
                 both.get_or_insert_with(|| [true, false].map(|predicts| Follower::new(&segment, predicts)));
-            both.iter_mut().for_each(|follower| follower.take(&segment));
+            both.iter_mut().for_each(|follower| follower.push(&segment));
             prop_assert_eq!(both[0].event, both[1].event);
             if next.flags & SYN != 0 {
                 let side = usize::from(!next.from_a);

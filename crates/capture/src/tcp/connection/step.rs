@@ -5,7 +5,7 @@ use super::{Connection, Handshake, pair};
 use crate::headers::{Flags, SACKS_MAX, Segment};
 use crate::tcp::Observer;
 use crate::tcp::data::Data;
-use crate::tcp::event::{Event, Kind, Sacks};
+use crate::tcp::event::{Event, Sacks, SegmentKind};
 use crate::tcp::half::Half;
 use crate::tcp::opening::Opening;
 use crate::tcp::sender::{Ack, AckOutcome, BELOW, HOLE_LIMIT, Sender};
@@ -31,7 +31,7 @@ struct Answer {
 impl Connection {
     /// Moves the connection on by `segment`, writes what it was to `event` and tells the observer.
     #[inline]
-    pub(in crate::tcp) fn take<O: Observer>(
+    pub(in crate::tcp) fn push<O: Observer>(
         &mut self,
         segment: &Segment,
         side: Side,
@@ -92,7 +92,7 @@ impl Connection {
             Answer::default()
         };
         event.kind = if flags.has(Flags::RST) {
-            Kind::Reset
+            SegmentKind::Reset
         } else if is_empty {
             without_data(&numbers, own, peer, &answer, window_differs)
         } else {
@@ -172,7 +172,7 @@ struct Bytes<'a> {
     segment: &'a Segment,
     numbers: &'a Numbers,
     /// What its SYN is.
-    begun: Option<Kind>,
+    begun: Option<SegmentKind>,
     opening: Option<&'a Opening>,
     full_rtt_us: Option<u32>,
 }
@@ -184,11 +184,11 @@ fn take_bytes(
     peer: &Half,
     of: (Handshake, Side),
     fills_hole: &mut bool,
-) -> Kind {
+) -> SegmentKind {
     let Bytes { segment, numbers, begun, opening, full_rtt_us } = *bytes;
     let has_syn = segment.flags.has(Flags::SYN);
     if has_syn && segment.payload == 0 {
-        return begun.unwrap_or(Kind::Stray);
+        return begun.unwrap_or(SegmentKind::Stray);
     }
     if numbers.from < 1 && segment.payload > 0 && !own.has_syn {
         let kind = take_below(bytes, own, of);
@@ -199,16 +199,16 @@ fn take_bytes(
     // Data begins behind the SYN (RFC 7413).
     let from = (numbers.from + i64::from(has_syn)).max(1).cast_unsigned();
     let to = numbers.to.max(0).cast_unsigned();
-    if to <= from || from > own.next + HOLE_LIMIT || begun == Some(Kind::Stray) {
-        return Kind::Stray;
+    if to <= from || from > own.next + HOLE_LIMIT || begun == Some(SegmentKind::Stray) {
+        return SegmentKind::Stray;
     }
     if segment.payload == 1 && numbers.controls == 0 {
         if peer.has_zero_window() && from < own.next {
-            return Kind::ZeroWindowProbe;
+            return SegmentKind::ZeroWindowProbe;
         }
         // Behind a FIN that is not answered the last byte of data is one more before.
         if from + 1 + u64::from(own.has_fin) == own.next && own.una > from {
-            return Kind::KeepAlive;
+            return SegmentKind::KeepAlive;
         }
     }
     let (size, has_sack) = (own.segment_size(), own.may_get_sacks);
@@ -222,10 +222,10 @@ fn take_bytes(
     let is_probe = segment.payload == 1 && peer.has_zero_window();
     let kind = if from == own.next && is_probe {
         sender.take_probe(&data(), &mut own.next);
-        Kind::ZeroWindowProbe
+        SegmentKind::ZeroWindowProbe
     } else if from == own.next {
         sender.take_in_order(&data(), own.una, &mut own.next);
-        Kind::New
+        SegmentKind::New
     } else {
         let taken = sender.take_elsewhere(&data(), own.una, &mut own.next);
         *fills_hole = taken.fills_hole;
@@ -234,7 +234,7 @@ fn take_bytes(
     if segment.flags.has(Flags::FIN) {
         sender.fin_ack = Some(segment.ack);
     }
-    if kind == Kind::New && from + u64::from(segment.payload) == own.next {
+    if kind == SegmentKind::New && from + u64::from(segment.payload) == own.next {
         own.take_size(segment, peer);
     }
     begun.unwrap_or(kind)
@@ -243,13 +243,13 @@ fn take_bytes(
 /// Payload that begins below the first number that is known, where no SYN was seen: what others overtook, or what is sent again.
 #[cold]
 #[inline(never)]
-fn take_below(bytes: &Bytes<'_>, own: &mut Half, of: (Handshake, Side)) -> Kind {
+fn take_below(bytes: &Bytes<'_>, own: &mut Half, of: (Handshake, Side)) -> SegmentKind {
     let Bytes { segment, numbers, full_rtt_us, .. } = *bytes;
     if segment.payload == 1 && numbers.to == own.una as i64 {
-        return Kind::KeepAlive;
+        return SegmentKind::KeepAlive;
     }
     if numbers.from.unsigned_abs() > HOLE_LIMIT {
-        return Kind::Stray;
+        return SegmentKind::Stray;
     }
     let place = |number: i64| BELOW.saturating_add_signed(number);
     let to = (numbers.from + i64::from(segment.payload)).min(1);
@@ -268,7 +268,7 @@ fn take_below(bytes: &Bytes<'_>, own: &mut Half, of: (Handshake, Side)) -> Kind 
     let sender = own.sender.get_or_insert_with(|| first_data(una, next, of));
     if numbers.to > 1 {
         sender.fill_below(&data);
-        return Kind::New;
+        return SegmentKind::New;
     }
     sender.take_below(&data)
 }
@@ -290,16 +290,22 @@ fn first_data(una: u64, next: u64, (handshake, side): (Handshake, Side)) -> Box<
 
 /// An ACK alone, or a probe without data: one number before the next (`tcp_xmit_probe_skb()`).
 #[inline]
-fn without_data(numbers: &Numbers, own: &Half, peer: &Half, answer: &Answer, window_differs: bool) -> Kind {
+fn without_data(
+    numbers: &Numbers,
+    own: &Half,
+    peer: &Half,
+    answer: &Answer,
+    window_differs: bool,
+) -> SegmentKind {
     let behind = numbers.from + 1;
     if behind == own.next as i64 || (behind == own.una as i64 && numbers.from < own.next as i64) {
-        return if peer.has_zero_window() { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
+        return if peer.has_zero_window() { SegmentKind::ZeroWindowProbe } else { SegmentKind::KeepAlive };
     }
     if answer.is_duplicate {
-        Kind::DuplicateAck
+        SegmentKind::DuplicateAck
     } else if window_differs && !answer.is_news {
-        Kind::WindowUpdate
+        SegmentKind::WindowUpdate
     } else {
-        Kind::PureAck
+        SegmentKind::PureAck
     }
 }

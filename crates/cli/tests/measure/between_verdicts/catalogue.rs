@@ -27,7 +27,7 @@ pub(crate) fn asked() -> Option<usize> {
 
 /// Who answers, and which way data goes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kind {
+pub(crate) struct TestKind {
     pub(crate) is_ours: bool,
     pub(crate) is_reverse: bool,
     /// Of all cells, so many verdicts are right, or `unknown`.
@@ -38,11 +38,20 @@ pub(crate) struct Kind {
     pub(crate) may_be_unknown: bool,
 }
 
-pub(crate) const KINDS: [(&str, Kind); 4] = [
-    ("serve", Kind { is_ours: true, is_reverse: false, right: 0.95, wrong: 0.05, may_be_unknown: false }),
-    ("serve -R", Kind { is_ours: true, is_reverse: true, right: 0.95, wrong: 0.05, may_be_unknown: false }),
-    ("iperf3", Kind { is_ours: false, is_reverse: false, right: 0.90, wrong: 0.10, may_be_unknown: false }),
-    ("iperf3 -R", Kind { is_ours: false, is_reverse: true, right: 0.80, wrong: 0.05, may_be_unknown: true }),
+pub(crate) const KINDS: [(&str, TestKind); 4] = [
+    ("serve", TestKind { is_ours: true, is_reverse: false, right: 0.95, wrong: 0.05, may_be_unknown: false }),
+    (
+        "serve -R",
+        TestKind { is_ours: true, is_reverse: true, right: 0.95, wrong: 0.05, may_be_unknown: false },
+    ),
+    (
+        "iperf3",
+        TestKind { is_ours: false, is_reverse: false, right: 0.90, wrong: 0.10, may_be_unknown: false },
+    ),
+    (
+        "iperf3 -R",
+        TestKind { is_ours: false, is_reverse: true, right: 0.80, wrong: 0.05, may_be_unknown: true },
+    ),
 ];
 
 /// Tests at a time: each is a bulk transfer behind a path of its own.
@@ -60,7 +69,7 @@ struct Cell {
 }
 
 /// Judges them, prints the confusion, and holds the shares.
-pub(crate) fn judge(kind: Kind, most: usize) -> Outcome {
+pub(crate) fn judge(kind: TestKind, most: usize) -> Outcome {
     let folder = folder_with(&["iperf3"])?;
     let all = cells(kind);
     let step = all.len().div_ceil(most.min(all.len()).max(1));
@@ -84,7 +93,7 @@ pub(crate) fn judge(kind: Kind, most: usize) -> Outcome {
     Ok(())
 }
 
-fn hold(kind: Kind, found: &[(String, String, String)]) {
+fn hold(kind: TestKind, found: &[(String, String, String)]) {
     let mut confusion: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (_, planted, told) in found {
         *confusion.entry((planted, told)).or_default() += 1;
@@ -108,7 +117,7 @@ fn hold(kind: Kind, found: &[(String, String, String)]) {
     );
 }
 
-fn verdict(folder: &Folder, kind: Kind, cell: &Cell) -> Value {
+fn verdict(folder: &Folder, kind: TestKind, cell: &Cell) -> Value {
     let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
     let file = format!("{}{}{}.toml", cell.name, u8::from(kind.is_ours), u8::from(kind.is_reverse));
     folder.write(&file, &cell.scenario);
@@ -126,7 +135,7 @@ fn verdict(folder: &Folder, kind: Kind, cell: &Cell) -> Value {
     }
 }
 
-fn cells(kind: Kind) -> Vec<Cell> {
+fn cells(kind: TestKind) -> Vec<Cell> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/catalogue");
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -135,7 +144,7 @@ fn cells(kind: Kind) -> Vec<Cell> {
 
 /// `None` where the letters can't ask for it: more flows than one, buffers of one end, times below a second, limits of the emulator itself; and
 /// where the control connection, which shares the path, would lose most of its own segments.
-fn cell(text: &str, kind: Kind) -> Option<Cell> {
+fn cell(text: &str, kind: TestKind) -> Option<Cell> {
     let mut scenario: DocumentMut = text.parse().unwrap();
     let flows = scenario.get("flow")?.as_array_of_tables()?;
     if flows.len() != 1 {

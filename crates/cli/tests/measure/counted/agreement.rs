@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What was so after a packet.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct State {
+pub(crate) struct PacketState {
     unix_ns: u64,
     in_flight: u64,
     retransmits: u32,
@@ -19,7 +19,7 @@ pub(crate) struct State {
     min_rtt_us: Option<u32>,
 }
 
-impl State {
+impl PacketState {
     fn of(half: &Half, unix_ns: u64) -> Self {
         Self {
             unix_ns,
@@ -37,16 +37,16 @@ pub(crate) struct Followed {
     /// The beginning of its run, nanoseconds since 1970.
     pub(crate) zero_ns: u64,
     /// The states of those who opened the connections, in the order of the SYNs.
-    pub(crate) connections: Vec<Vec<State>>,
+    pub(crate) connections: Vec<Vec<PacketState>>,
 }
 
 #[derive(Default)]
-struct Follow(BTreeMap<u64, Vec<State>>);
+struct Follow(BTreeMap<u64, Vec<PacketState>>);
 
 impl Observer for Follow {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         let states = self.0.entry(connection.id()).or_default();
-        states.push(State::of(connection.half(Side::A), event.time_ns));
+        states.push(PacketState::of(connection.half(Side::A), event.time_ns));
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn follow(path: &Path) -> Followed {
     let mut reader = Reader::open(File::open(path).unwrap()).unwrap();
     let (mut reconstruction, mut all) = (Reconstruction::default(), Follow::default());
     while let Some(packet) = reader.next_packet().unwrap() {
-        reconstruction.take(&packet, &mut all);
+        reconstruction.push(&packet, &mut all);
     }
     reconstruction.finish(&mut all);
     let zero =
@@ -84,7 +84,7 @@ const BEFORE_NS: u64 = 300_000;
 
 impl Agreement {
     /// Compares a sample since the first data.
-    pub(crate) fn take(&mut self, row: &TcpSample, zero_ns: u64, states: &[State]) {
+    pub(crate) fn push(&mut self, row: &TcpSample, zero_ns: u64, states: &[PacketState]) {
         let info = &row.info;
         let at = zero_ns + row.t_us * 1000;
         let end = states.partition_point(|state| state.unix_ns <= at + 1000);
@@ -94,7 +94,7 @@ impl Agreement {
             return;
         }
         let segments = info.in_flight_bytes.unwrap() / u64::from(info.mss_bytes);
-        let any = |is_so: &dyn Fn(&State) -> bool| usize::from(near.iter().any(is_so));
+        let any = |is_so: &dyn Fn(&PacketState) -> bool| usize::from(near.iter().any(is_so));
         self.samples += 1;
         self.in_flight += any(&|state| state.in_flight.abs_diff(segments) <= 1);
         self.srtt += any(&|state| agrees(state.srtt_us, info.srtt_us));

@@ -76,7 +76,7 @@ impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, rtt, cause, applied, figures: [before, predicted, after] } = self;
         let far = self.error() * 100.0;
-        let date = said("date", &["-u", "+%F"]);
+        let date = output_of("date", &["-u", "+%F"]);
         write!(
             f,
             "| {report} | {rtt} | `{cause}` | {applied} | {before} | {predicted} | {after} | {far:+.0} % | {date} |"
@@ -96,7 +96,7 @@ impl fmt::Display for Figure {
     }
 }
 
-fn said(program: &str, words: &[&str]) -> String {
+fn output_of(program: &str, words: &[&str]) -> String {
     let output = Command::new(program).args(words).output().unwrap();
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }

@@ -1,13 +1,13 @@
 //! `[[published.conclusion]]`: what a source concluded, and what would be true of our cells if it were right.
 
 use super::Written;
-use super::place::Place;
+use super::place::PublishedPoint;
 use crate::parse::{ParseError, nearest};
 use crate::plan::Cell;
 use crate::plan::{Claim, Conclusion, Pair};
 use crate::scenario::error::{Origin, ScenarioProblem};
 use crate::scenario::expect;
-use crate::scenario::toml::{Entry, entries, in_file, scalar, tables};
+use crate::scenario::toml::{TomlEntry, entries, in_file, scalar, tables};
 use toml_edit::TableLike;
 
 const HELP: &str = "the keys are: says, if_so, if_not, claim";
@@ -17,7 +17,7 @@ const HELP: &str = "the keys are: says, if_so, if_not, claim";
 pub(super) struct Statement {
     said: Conclusion,
     /// Where each of its claims holds, and what it is compared with.
-    places: Vec<(Place, Option<Place>)>,
+    places: Vec<(PublishedPoint, Option<PublishedPoint>)>,
 }
 
 impl Statement {
@@ -40,7 +40,7 @@ impl Statement {
 }
 
 /// `None` where the other cell is missing, or is this one.
-fn pair(cell: &Cell, than: Option<&Place>, cells: &[Cell], written: &[Written]) -> Option<Pair> {
+fn pair(cell: &Cell, than: Option<&PublishedPoint>, cells: &[Cell], written: &[Written]) -> Option<Pair> {
     let Some(than) = than else { return Some(Pair { cell: cell.index, other: None }) };
     let other = than.beside(cell, cells, written).filter(|&other| other != cell.index)?;
     Some(Pair { cell: cell.index, other: Some(other) })
@@ -79,7 +79,7 @@ pub(super) fn read(
     (problems.len() == before).then_some(statement)
 }
 
-fn line(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<String> {
+fn line(entry: &TomlEntry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<String> {
     let text = entry.item.as_value().filter(|value| value.is_str()).and_then(scalar);
     let text = text.map(|text| text.text).filter(|text| !text.chars().any(char::is_control));
     if text.is_none() {
@@ -100,12 +100,12 @@ fn read_claim(
     statement: &mut Statement,
     problems: &mut Vec<ScenarioProblem>,
 ) {
-    let (mut place, mut than, mut claim) = (Place::nowhere(at), None, None);
+    let (mut place, mut than, mut claim) = (PublishedPoint::nowhere(at), None, None);
     let before = problems.len();
     for entry in entries(table) {
         match entry.name {
             "where" => place.read(&entry, problems),
-            "than" => than.insert(Place::nowhere(at)).read(&entry, problems),
+            "than" => than.insert(PublishedPoint::nowhere(at)).read(&entry, problems),
             _ => match read_comparison(&entry) {
                 Ok(read) => claim = Some(read),
                 Err(error) => {
@@ -133,7 +133,7 @@ fn read_claim(
     }
 }
 
-fn read_comparison(entry: &Entry<'_>) -> Result<Claim, ParseError> {
+fn read_comparison(entry: &TomlEntry<'_>) -> Result<Claim, ParseError> {
     let names: Vec<&str> = expect::METRICS.iter().map(|&metric| expect::name(metric)).collect();
     let metric = expect::METRICS.into_iter().find(|&metric| expect::name(metric) == entry.name);
     let metric = metric.ok_or_else(|| {

@@ -5,16 +5,16 @@ use crate::parse::nearest;
 use crate::plan::Cell;
 use crate::scenario::error::{Origin, ScenarioProblem};
 use crate::scenario::layer::Text;
-use crate::scenario::toml::{Entry, entries, scalar};
+use crate::scenario::toml::{TomlEntry, entries, scalar};
 
 /// Paths of axes, and the values that a cell has there.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct PublishedPoint {
     at: Origin,
     values: Vec<(Text, Text)>,
 }
 
-impl Place {
+impl PublishedPoint {
     /// A place that is yet to be read.
     pub(super) fn nowhere(at: &Origin) -> Self {
         Self { at: at.clone(), values: Vec::new() }
@@ -25,13 +25,13 @@ impl Place {
     }
 
     /// Reads `{ variant = "tcp", "path.rtt" = "10ms" }`.
-    pub(super) fn read(&mut self, entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) {
+    pub(super) fn read(&mut self, entry: &TomlEntry<'_>, problems: &mut Vec<ScenarioProblem>) {
         self.at = entry.value_at();
         self.read_below(entry, "", problems);
     }
 
     /// Dotted keys too, which TOML reads as tables in tables.
-    fn read_below(&mut self, entry: &Entry<'_>, prefix: &str, problems: &mut Vec<ScenarioProblem>) {
+    fn read_below(&mut self, entry: &TomlEntry<'_>, prefix: &str, problems: &mut Vec<ScenarioProblem>) {
         let Some(table) = entry.item.as_table_like() else {
             let help = "write e.g. { \"path.rtt\" = \"10ms\" }";
             problems.push(ScenarioProblem::new(

@@ -29,7 +29,7 @@ struct Script {
 
 impl Script {
     fn new(nodelay: bool) -> Self {
-        let host = Host::usual(Options { gso: false, ..Options::default() });
+        let host = Host::usual(SimOptions { gso: false, ..SimOptions::default() });
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
         let settings = SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None, nodelay };
         let mut script =

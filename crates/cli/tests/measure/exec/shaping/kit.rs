@@ -22,7 +22,8 @@ pub(super) fn in_a_kernel_with_netem() -> Outcome {
     let seen = folder.path("out");
     boot(&kit, &folder.path("guest"), &seen);
     let text = |name: &str| {
-        fs::read_to_string(seen.join(name)).unwrap_or_else(|error| panic!("{name}: {error}: {}", said(&seen)))
+        fs::read_to_string(seen.join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}: {}", printed(&seen)))
     };
     let read = |name: &str| json(text(name).as_bytes());
 
@@ -92,11 +93,11 @@ fn boot(kit: &Path, guest: &Path, seen: &Path) {
         .stdout(console)
         .status()
         .unwrap();
-    assert!(ended.success(), "{}", said(seen));
+    assert!(ended.success(), "{}", printed(seen));
 }
 
 /// What the guest printed.
-fn said(seen: &Path) -> String {
+fn printed(seen: &Path) -> String {
     ["out", "console", "serve"].map(|name| fs::read_to_string(seen.join(name)).unwrap_or_default()).concat()
 }
 
