@@ -32,9 +32,9 @@ if __name__ == "__main__":
         n["s"][gs] = n["s"].get(gs, 0) + 1; n["r"][gr] = n["r"].get(gr, 0) + 1
         err = open(d + "/stderr").read()
         inv = "INVALID " if '"invalid": [' in err and '"invalid": []' not in err else ""
-        print(f"{c['name']:24} {'DIRECTION! ' if up != (c['direction']=='up') else ''}{inv}{' | '.join(ok):34} s:{gs} {said(a, act)} r:{gr} {said(b, act)} e:{ge} {said(x, act)} {a['bytes']} B span {a['span_us']/1e6:.2f}")
+        print(f"{c['name']:24} {'DIRECTION! ' if up != (c['direction']=='up') else ''}{inv}{' | '.join(ok):34} s:{gs} {said(a, act)} r:{gr} {said(b, act)} e:{ge} {said(x, act)} {a['bytes']} B span {(a['span_us'] or 0)/1e6:.2f}")
         if "-v" in sys.argv and (gs != "right" or gr != "right" or ge != "right"):
             for w, f in (("sender", a), ("receiver", b), ("sockets", x)):
                 if f is None: continue
-                print("    ", w, f["verdict"], [(t["limited_by"], t["cause"], round(t["share"], 2)) for t in f["time"]], f.get("rule"), f.get("margin"), f["retransmits"])
+                print("    ", w, f["verdict"], [(t["limited_by"], t["cause"], round(t["share"], 2)) for t in f["time"] or []], f.get("rule"), f.get("margin"), f["retransmits"])
     print(n)

@@ -371,7 +371,7 @@ thresholds! {
     packet_prompt: Judge, Share = 0.50, Source::Catalogue;
     /// A buffer that is full lets out what an ACK acknowledges: this part of the new data or more.
     packet_clocked: Judge, Share = 0.50, Source::Kernel("sk_stream_write_space()");
-    /// … or, where a pacer spreads it, a burst that follows an ACK at once in so many round trips, of each.
+    /// … or, where a pacer spreads it, a burst that follows an ACK at once in this part of the round trips.
     packet_clocked_bursts: Judge, Share = 0.75, Source::Kernel("sk_stream_write_space()");
     /// Data that is paced leaves so evenly: standard deviation over mean of what leaves in each sample.
     packet_even: Judge, Share = 0.35, Source::Catalogue;

@@ -295,7 +295,7 @@ mod tests {
             let mut refiner = refiner_of(Losses { observed, ..Losses::default() });
             let mut lossy = epoch(0, 9);
             lossy.sender.as_mut().expect("a sender").repair_share = repair_share;
-            refiner.see(&lossy, LimitedBy::Cwnd, after(None))
+            refiner.observe(&lossy, LimitedBy::Cwnd, after(None))
         };
         let unknown = Some(WayFacts { rate_bps: None, loss: None, ..WayFacts::default() });
         assert_eq!([see(unknown, 0.0), see(unknown, 1.0), see(None, 0.0)], [Some(Cause::Growth), None, None]);

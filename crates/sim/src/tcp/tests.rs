@@ -6,7 +6,7 @@ use super::limits::FIRST_BYTE;
 use super::sender::{Sender, SenderSettings};
 use crate::cc;
 use crate::host::Host;
-use crate::options::Options;
+use crate::options::SimOptions;
 use crate::segment::{Body, Header, Range, Sacks};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::{Seed, Time};

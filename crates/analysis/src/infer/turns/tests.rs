@@ -183,7 +183,7 @@ fn what_a_timer_sends_again_waited_for_no_late_ack() {
         for t_us in (0..19_600_000).step_by(10_000) {
             let mut row = socket.at(t_us);
             row.info.retransmits = if is_sent_again { ((t_us + 200_000) / 400_000) as u32 } else { 0 };
-            turns.see(&row);
+            turns.observe(&row);
         }
         turns.finish();
         turns.sums().delayed_ack_us

@@ -3,7 +3,7 @@
 use super::Endpoint;
 use crate::cc;
 use crate::host::Host;
-use crate::options::Options;
+use crate::options::SimOptions;
 use crate::segment::{Body, Data, Header, Range};
 use crate::tcp::limits::FIRST_BYTE;
 use crate::tcp::sender::SenderSettings;

@@ -307,9 +307,10 @@ fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
         assert_eq!(rule(change), "app.rate.unasked", "{why}");
     }
     let paced = |clocked_bursts| {
-        rule(&|span, _| {
-            (span.clocked_share, span.prompt_share, span.clocked_bursts) = (0.1, 0.1, clocked_bursts)
-        })
+        let change = |span: &mut PacketSpan, _: &mut SenderEvidence| {
+            (span.clocked_share, span.prompt_share, span.clocked_bursts) = (0.1, 0.1, clocked_bursts);
+        };
+        rule(&change)
     };
     assert_eq!([paced(0.75), paced(0.74)], ["sndbuf.let_out_by_acks", "app.rate.unasked"]);
     let heard = rule(&|_, sender| sender.heard_in_round_trip = Some(0.5));
