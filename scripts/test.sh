@@ -4,11 +4,11 @@
 # A phase that fails stops no other one. Without a name, all of PHASES run. The last line is the sum of what the test runners printed:
 # `N passed, N failed, N skipped`.
 # A new phase is a function `phase_NAME` and its name in PHASES. What it needs, it gets from need.sh; where that is not to be had,
-# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: nothing else runs then.
+# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: beside it the documentation is checked in idle time alone.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format web build tests doctests measure)
+readonly PHASES=(format web build tests measure)
 # Integration tests of this name measure on this machine's kernel.
 readonly MEASURING='^measure$'
 # Integration tests that only `make proof` runs.
@@ -56,7 +56,7 @@ phase_web() {
     ! [ -e web/node_modules ] || scripts/web.sh check
 }
 
-# All of it, also of programs and examples; `make test` documents the crates (phase doctests), with what it has built.
+# All of it, also of programs and examples; `make test` documents the crates (phase measure), with what it has built.
 phase_rustdoc() {
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --workspace --no-deps --document-private-items --lib --bin xtask --examples -q
@@ -143,9 +143,18 @@ phase_page() {
     fi
 }
 
+# Tests that wait for a path leave a CPU idle: the documentation takes what no other process wants (SCHED_IDLE, sched(7)).
 phase_measure() {
+    local names documented documentation status=0
     mapfile -t names < <(integration_tests | grep -E "$MEASURING")
-    cargo test --workspace --no-fail-fast "${names[@]/#/--test=}"
+    documented=$(mktemp)
+    { chrt --idle --pid 0 "$BASHPID" && phase_doctests; } >"$documented" 2>&1 &
+    documentation=$!
+    cargo test --workspace --no-fail-fast "${names[@]/#/--test=}" || status=1
+    wait "$documentation" || status=1
+    cat -- "$documented"
+    rm -f -- "$documented"
+    return "$status"
 }
 
 # The names of all integration tests of the workspace.

@@ -228,7 +228,7 @@ mod tests {
             packets.sent().map(|(sent, _)| sent.is_doubling).take(2 * flights.len()).collect::<Vec<_>>()
         };
         let grows = doubling(&[10_000, 20_000, 40_000, 80_000, 80_000, 80_000, 80_000]);
-        assert!(grows[..8].iter().all(|&is| is), "{grows:?}");
+        assert!(grows[..7].iter().all(|&is| is), "{grows:?}");
         assert!(grows[11..].iter().all(|&is| !is), "{grows:?}");
         assert!(doubling(&[80_000; 7]).iter().all(|&is| !is));
     }
