@@ -11,7 +11,7 @@ use std::vec;
 /// A table with fewer rows is read in the time that a thread takes to begin.
 const LONG: u64 = 20_000;
 /// Rows that are handed over at once, and how many such lots wait at most.
-const LOT: usize = 1024;
+const LOT: usize = 128;
 const LOTS: usize = 2;
 
 /// The rows of a table; those of a long one are decoded ahead, from the first that is asked for on.
