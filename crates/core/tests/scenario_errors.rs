@@ -88,6 +88,16 @@ error: path.rtt: \"2\": a duration needs a unit
 }
 
 #[test]
+fn more_changes_than_a_path_may_have_are_told_their_number_and_the_trace() {
+    let change = |at: usize| format!("[[path.change]]\nat = \"{at}ms\"\nrate = \"5mbit\"\n");
+    let changes: String = (1..=65).map(change).collect();
+    let error = refused(&format!("name = \"x\"\n{changes}"));
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.message, "changes must be a list of 1 to 64 tables");
+    assert!(problem.help.contains("these are 65: keep 64") && problem.help.contains("rate_trace"), "{error}");
+}
+
+#[test]
 fn a_setting_of_the_command_line_is_underlined_and_changes_nothing() {
     let mut scenario = Scenario::parse("name = \"x\"\n", "test.toml").expect("a scenario");
     let before = scenario.plan().clone();

@@ -347,7 +347,13 @@ impl Reader {
         let list = tables(entry.item).filter(|list| (1..=CHANGES_MAX).contains(&list.len()));
         let Some(list) = list else {
             let message = format!("changes must be a list of 1 to {CHANGES_MAX} tables");
-            let help = "write [[path.change]] with two brackets, once for each change";
+            let help = match tables(entry.item) {
+                Some(list) if list.len() > CHANGES_MAX => format!(
+                    "these are {}: keep {CHANGES_MAX}, or put them into a file and name it: rate_trace, rtt_trace or loss_trace",
+                    list.len()
+                ),
+                _ => "write [[path.change]] with two brackets, once for each change".to_owned(),
+            };
             self.report(&entry.at, message, help);
             return;
         };
