@@ -17,8 +17,9 @@ fn blindfold(view: &str, out: &str, more: &[&str]) -> Value {
 
 /// The same of the records that all tests share.
 fn blindfold_on_records(view: &str) -> Value {
-    let records = catalogue::records();
-    blindfold(view, records.folder.to_str().unwrap(), &["--resume"])
+    let folder = Folder::new();
+    let records = catalogue::copied(&folder);
+    blindfold(view, records.to_str().unwrap(), &["--resume"])
 }
 
 /// Of the flows of a set a part by name, and for `holders` those with the right limit, whatever the cause.

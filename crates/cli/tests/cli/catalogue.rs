@@ -2,23 +2,29 @@
 //!
 //! Never: a tolerance; what is wrong here is a wrong rule, or a scenario that does not plant what it says.
 
-use crate::pipefill::{Folder, command};
+use crate::pipefill::{Folder, command, copy};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
-/// The catalogue's records, made once for all tests of this program.
+/// The catalogue's records, made once for all tests of this program, which only read them.
 pub(crate) struct Records {
     pub(crate) folder: PathBuf,
     /// What was printed.
     text: String,
 }
 
-/// Who holds it is alone with the records: a second `catalogue` on them would be refused.
-pub(crate) fn records() -> MutexGuard<'static, Records> {
-    static ALL: LazyLock<Mutex<Records>> = LazyLock::new(|| Mutex::new(run()));
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn records() -> &'static Records {
+    static ALL: LazyLock<Records> = LazyLock::new(run);
+    &ALL
+}
+
+/// A copy of them in `folder`: two commands that resume the same records would refuse each other.
+pub(crate) fn copied(folder: &Folder) -> PathBuf {
+    let own = folder.path("catalogue");
+    copy(&records().folder, &own);
+    own
 }
 
 fn run() -> Records {

@@ -1,6 +1,6 @@
 //! Records of earlier versions stay readable: what 0.1.0 wrote, with today's code.
 
-use crate::pipefill::{Folder, names};
+use crate::pipefill::{Folder, copy, names};
 use predicates::str::contains;
 use serde_json::Value;
 use std::fs;
@@ -11,18 +11,6 @@ fn copied(folder: &Folder, name: &str) -> PathBuf {
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/records-0.1.0").join(name);
     copy(&records, &folder.path(name));
     folder.path(name)
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for name in names(from) {
-        let (from, to) = (from.join(&name), to.join(&name));
-        if from.is_dir() {
-            copy(&from, &to);
-        } else {
-            fs::copy(from, to).unwrap();
-        }
-    }
 }
 
 fn cells(folder: &Folder, directory: &str) -> Vec<Value> {

@@ -78,6 +78,19 @@ pub fn command(work: &Path, runtime: &Path, words: &[&str]) -> Command {
     command
 }
 
+/// Copies a folder with what is in it.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for name in names(from) {
+        let (from, to) = (from.join(&name), to.join(&name));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
 /// Sorted names in `folder`.
 pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
