@@ -120,7 +120,12 @@ impl<'a> History<'a> {
                 }
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
-                self.acknowledged(row.stream, row.t_us, (Some(row.acked_bytes), row.mss_bytes), row.srtt_us);
+                self.acknowledged(
+                    row.stream,
+                    row.t_us,
+                    (Some(row.acked_bytes), row.mss_bytes.into()),
+                    row.srtt_us,
+                );
             }
             AnyRow::Udp(row) => {
                 if let Some(through) = self.streams.get_mut(&row.stream) {

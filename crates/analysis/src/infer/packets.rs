@@ -164,7 +164,7 @@ mod tests {
             let mut sample = PacketSample {
                 t_us: at * 10_000,
                 end: StreamEnd::Sender,
-                mss_bytes: MSS as u32,
+                mss_bytes: MSS as u16,
                 acked_bytes: at * 50_000,
                 unacked_bytes: 100_000,
                 in_flight_bytes: 100_000,
@@ -296,7 +296,7 @@ mod tests {
                 .into_iter()
                 .map(|(long, short, is_known)| PacketSample {
                     t_us: long[0],
-                    mss_bytes: short[0],
+                    mss_bytes: short[0] as u16,
                     acked_bytes: long[1],
                     unacked_bytes: long[2],
                     in_flight_bytes: long[3],

@@ -4,7 +4,7 @@ use super::conversation::Conversation;
 use crate::headers::Flags;
 use crate::tcp::{Connection, EcnMode, Event, Half, Side};
 use pipefill_core::record::PacketSample;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
 const PROMPT_NS: u64 = 100_000;
@@ -44,7 +44,8 @@ pub(super) struct Clocking {
     /// Most in flight, most outstanding, and the window then.
     in_flight: u32,
     unacked: u32,
-    window: Option<u32>,
+    /// And one more byte: a window may be 0.
+    window: Option<NonZeroU32>,
     /// Whether something was outstanding after the last segment of either side.
     pub(super) is_out: bool,
 }
@@ -80,8 +81,9 @@ impl Clocking {
         self.in_flight = self.in_flight.max(self.current);
         let window = peer.window_bytes();
         let unacked = whole(own.unacked_bytes());
-        if self.window.is_none() || room(unacked, window) <= room(self.unacked, self.window) {
-            (self.unacked, self.window) = (unacked, window);
+        if self.window.is_none() || room(unacked, window) <= room(self.unacked, self.window()) {
+            self.unacked = unacked;
+            self.window = window.and_then(|window| NonZeroU32::new(window.saturating_add(1)));
         }
     }
 
@@ -119,6 +121,11 @@ impl Clocking {
     pub(super) fn begin_anew(&mut self) {
         self.begin();
         (self.last_ack_ns, self.last_data_ns) = (0, 0);
+    }
+
+    /// That of the least room.
+    fn window(&self) -> Option<u32> {
+        self.window.map(|window| window.get() - 1)
     }
 
     /// A sample was taken.
@@ -221,7 +228,7 @@ impl SamplePair {
 fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
     let counts = own.counts();
     PacketSample {
-        mss_bytes: own.mss_bytes(),
+        mss_bytes: u16::try_from(own.mss_bytes()).unwrap_or(u16::MAX),
         ca_state: own.ca_state(),
         acked_bytes: own.acked_to().saturating_sub(1),
         full_acked: own.has_syn().then_some(clocking.full_to == ACKED),
@@ -258,7 +265,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         in_flight_before_acks_bytes: clocking.before_acks,
         in_flight_peak_bytes: clocking.in_flight,
         unacked_peak_bytes: clocking.unacked,
-        rwnd_at_peak_bytes: clocking.window,
+        rwnd_at_peak_bytes: clocking.window(),
         ..PacketSample::default()
     }
 }

@@ -33,7 +33,7 @@ pub struct PacketSample {
     /// Where the packets were captured.
     pub capture_point: CapturePoint,
     /// Payload of a full segment.
-    pub mss_bytes: u32,
+    pub mss_bytes: u16,
     /// The congestion state that the retransmissions show.
     pub ca_state: Option<CaState>,
     /// Payload acknowledged so far.

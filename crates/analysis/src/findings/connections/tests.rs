@@ -359,7 +359,7 @@ proptest::proptest! {
                 t_us: value[0],
                 end,
                 capture_point: CapturePoint::Receiver,
-                mss_bytes: small(value[1]),
+                mss_bytes: small(value[1]) as u16,
                 acked_bytes: value[2],
                 unacked_bytes: value[3],
                 in_flight_bytes: value[4],
