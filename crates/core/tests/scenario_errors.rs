@@ -88,7 +88,7 @@ error: path.rtt: \"2\": a duration needs a unit
 }
 
 #[test]
-fn more_changes_than_a_path_may_have_are_told_their_number_and_the_trace() {
+fn too_many_changes_are_refused_with_their_count_and_the_traces() {
     let change = |at: usize| format!("[[path.change]]\nat = \"{at}ms\"\nrate = \"5mbit\"\n");
     let changes: String = (1..=65).map(change).collect();
     let error = refused(&format!("name = \"x\"\n{changes}"));
