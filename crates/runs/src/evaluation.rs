@@ -20,7 +20,7 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Runs that are read before their figures are added: so many manifests are in memory.
+/// Runs that are read before their figures are added: as many manifests are in memory.
 const BATCH: usize = 64;
 
 /// The result of all records in `experiment`. A directory that is no run's and has no manifest is named and

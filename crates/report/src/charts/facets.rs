@@ -113,7 +113,7 @@ fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
 
-    /// Every combination of so many round trips, rates and losses.
+    /// Every combination of the given numbers of round trips, rates and losses.
     fn cells([rtts, rates, losses]: [usize; 3]) -> Vec<CellResult> {
         let mut cells = Vec::new();
         for rate in 0..rates {
