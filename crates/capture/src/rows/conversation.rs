@@ -25,6 +25,8 @@ const ROUND_TRIP_PARTS: u64 = 10;
 const SILENT_TIMERS: u64 = 3;
 /// Likewise one that does so for this often after a timer, since losses would leave holes.
 const PAUSES: u8 = 3;
+/// So many flights in a row in which requests overlap are a window of the application, and no turns.
+const OVERLAPPING_FLIGHTS: u8 = 5;
 /// The least timer beside the round trip (`TCP_RTO_MIN`).
 const TIMER_LEAST_NS: u64 = 200_000_000;
 /// The initial window (RFC 6928, 2): as much is out without a congestion window that is used up.
@@ -86,6 +88,10 @@ struct Speaker {
     small_acked_ns: u64,
     /// Pauses of a timer since the last sign of a loss.
     pauses: u8,
+    /// Since its last silence it spoke sooner after the other side than any answer comes: what was asked for before was under way.
+    is_under_way: bool,
+    /// Flights in a row of which that is so.
+    overlapping: u8,
     /// Since when nothing came back, with data outstanding.
     unanswered_ns: Option<NonZeroU64>,
     /// Something was sent again since, and nothing new.
@@ -139,7 +145,8 @@ impl Conversation {
         if half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes() {
             own.is_repeating = false;
         }
-        let timer = own.end_silence(event.time_ns, half);
+        let lost = own.end_lost_answer(connection, event);
+        let timer = own.end_silence(event.time_ns, half).or(lost);
         if let Some(timer) = timer.filter(|_| !event.is_dsack) {
             self.speakers[event.side as usize].waited_for_others_timer(timer);
         }
@@ -297,6 +304,28 @@ impl Speaker {
         self.timer.get_or_insert(TimerWait { from_ns, to_ns: now }).to_ns = now;
     }
 
+    /// The other side answers after a timer what it never acknowledged: a stack that had the request acknowledges it in less (RFC 1122, 4.2.3.2), so
+    /// that the request or the answer was lost. Or it sends again by a timer what was acknowledged here: with the ACK an answer was lost. Returns when that
+    /// timer was awaited.
+    fn end_lost_answer(&mut self, connection: &Connection, event: &Event) -> Option<TimerWait> {
+        let [own, other] = [event.side.other(), event.side].map(|side| connection.half(side));
+        let is_again = event.kind.is_retransmit() && event.seq_to <= other.acked_to();
+        let is_late_answer = event.payload > 0
+            && !self.is_repeating
+            && (is_again || own.unacked_bytes() == 0)
+            && self.out_bytes <= INITIAL_SEGMENTS * own.mss_bytes();
+        let least_ns = TIMER_LEAST_NS.saturating_add(to_end_ns(connection, event.side));
+        let is_later = |since_ns: &NonZeroU64| event.time_ns.saturating_sub(since_ns.get()) >= least_ns;
+        let from_ns = self.unanswered_ns.filter(|since_ns| is_late_answer && is_later(since_ns))?;
+        // The round trip of an answer is its turn's.
+        let turn_ns = if is_again { 0 } else { to_end_ns(connection, event.side) };
+        let to_ns = event.time_ns.saturating_sub(turn_ns);
+        self.end_piece(connection);
+        self.waits.add(Waiting::Timer, (to_ns - from_ns.get()) / 1_000);
+        self.begin_to_listen(to_ns);
+        Some(TimerWait { from_ns, to_ns })
+    }
+
     /// What the other side had said was lost until its timer ran out. What this side has out may have been lost as well: then it waits for its own.
     fn waited_for_others_timer(&mut self, timer: TimerWait) {
         if self.is_out {
@@ -366,10 +395,17 @@ impl Speaker {
         let is_answered = |asked_ns: u64| is_round_trip(now.saturating_sub(asked_ns), own_ns);
         let belongs_to = match self.heard.map(|(first, last)| (first.get(), last)) {
             // Sooner than anything can come from that end: it was under way already.
-            Some((first, _)) if !is_answered(first) => return,
+            Some((first, _)) if !is_answered(first) => {
+                self.is_under_way = true;
+                return;
+            }
+            Some(_) if self.overlaps_again() => {
+                self.end_piece(connection);
+                return;
+            }
             Some((first, last)) => {
-                // Requests that overlap are one turn.
-                let last = if is_answered(last) { last } else { first };
+                // Requests that overlap are one turn; of one that was sent again the first copy may have been answered.
+                let last = if is_answered(last) || self.lost_us > 0 { last } else { first };
                 self.end_piece(connection);
                 let peer_ns = to_end_ns(connection, side.other());
                 self.divide(first.saturating_sub(from_ns), peer_ns, Waiting::Request);
@@ -419,6 +455,13 @@ impl Speaker {
             }
         };
         (self.piece_ns, self.piece) = (now, Some(belongs_to));
+    }
+
+    /// Whether the flight that ends with this silence is one of many in which what the other side asked for never ran out.
+    fn overlaps_again(&mut self) -> bool {
+        let is_under_way = std::mem::take(&mut self.is_under_way);
+        self.overlapping = if is_under_way { self.overlapping.saturating_add(1) } else { 0 };
+        self.overlapping >= OVERLAPPING_FLIGHTS
     }
 
     /// Whether its last payload may have been the middle of what was written.

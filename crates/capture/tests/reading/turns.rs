@@ -342,8 +342,77 @@ fn a_request_that_is_lost_waits_for_its_timer_and_the_turn_takes_no_longer() {
     let [client, _] = with_lost_requests(At::Client);
     assert_eq!((client.timer_us, client.turns_us), (5 * TIMER_US, 9 * 2 * HALF_US));
     assert_eq!((client.request_us, client.response_us, client.silence_us), (0, 0, 0));
+    // Behind the place of the loss: a client that thinks acknowledges the answer before.
     let [client, _] = with_lost_requests(At::Server);
-    assert_eq!((client.timer_us, client.response_us), (0, 5 * TIMER_US), "it may as well have thought");
+    assert_eq!((client.timer_us, client.response_us), (5 * TIMER_US, 0));
+}
+
+/// Seen by the client alone: what it never asked for twice is answered after a timer, with or without an ACK before.
+#[test]
+fn an_answer_that_was_lost_is_told_from_one_that_took_long() {
+    let waits = |is_lost: bool| {
+        let mut talk = Talk::open(At::Client);
+        let mut us = 200_000;
+        for _ in 0..6 {
+            talk.say(true, us, 200);
+            if !is_lost {
+                talk.ack(false, us + 40_000, 60_000);
+            }
+            us += TIMER_US;
+            talk.say(false, us, 100);
+            us += 2 * HALF_US;
+        }
+        talk.waits()
+    };
+    let [client, server] = waits(true);
+    assert_eq!([client.timer_us, server.timer_us], [6 * TIMER_US; 2]);
+    assert_eq!((client.request_us, server.response_us), (0, 0));
+    let [client, server] = waits(false);
+    assert_eq!([client.timer_us, server.timer_us], [0; 2]);
+    assert_eq!((client.request_us, server.response_us), (5 * TIMER_US, 6 * TIMER_US));
+}
+
+/// Near the server: an answer is lost and with it the ACK, and the client sends again what arrived.
+#[test]
+fn a_request_that_is_sent_again_after_its_answer_shows_that_this_was_lost() {
+    let mut talk = Talk::open(At::Server);
+    let mut us = 200_000;
+    for _ in 0..6 {
+        talk.say(true, us, 200);
+        talk.say(false, us, 100);
+        us += TIMER_US;
+        // With the ACK of the answers before, not of this one.
+        talk.sent[1] -= 100;
+        talk.say_again(true, us, 200);
+        talk.sent[1] += 100;
+        talk.say_again(false, us + 1_000, 100);
+        us += 1_000 + 2 * HALF_US;
+    }
+    let [client, server] = talk.waits();
+    let timers_us = 6 * TIMER_US + 5 * 1_000;
+    assert_eq!((client.timer_us, client.response_us, client.request_us), (timers_us, 0, 0));
+    assert!(server.timer_us >= timers_us && server.request_us == 0, "{server:?}");
+}
+
+/// Seven blocks are asked for at any time, each when one arrives; or all seven when all have arrived.
+#[test]
+fn requests_that_never_run_out_are_a_window_and_no_turns() {
+    let server = |is_batch: bool| {
+        let mut talk = Talk::open(At::Client);
+        for block in 0..140_u32 {
+            let (flight, part) = (block / 7, u64::from(block % 7));
+            let us = 200_000 + u64::from(flight) * (2 * HALF_US + if is_batch { 3_500 } else { 0 });
+            let arrived = if is_batch { flight * 7 } else { (block + 1).saturating_sub(7) };
+            talk.sent = [1 + block * 12, 1 + arrived * 1_000];
+            talk.say(true, us + if is_batch { 0 } else { part * 500 }, 12);
+            talk.sent[1] = 1 + block * 1_000;
+            talk.say(false, us + part * 500, 1_000);
+        }
+        talk.waits()[1]
+    };
+    let (window, batches) = (server(false), server(true));
+    assert!(window.turns < 8 && window.turns_us < 8 * 2 * HALF_US, "{window:?}");
+    assert_eq!(batches.turns, 20, "{batches:?}");
 }
 
 #[test]
@@ -354,6 +423,9 @@ fn where_an_answer_is_lost_both_sides_wait_for_its_timer() {
         for _ in 0..6 {
             talk.say(true, us, 200);
             talk.say(false, us, 100);
+            if !is_lost {
+                talk.ack(true, us + 2 * HALF_US, 60_000);
+            }
             us += TIMER_US;
             if is_lost {
                 talk.say_again(false, us, 100);
@@ -398,6 +470,19 @@ fn full_segments_that_never_arrive_are_told_from_a_path_that_is_silent() {
         last.may_lose_full_segments()
     };
     assert_eq!([may_lose(false), may_lose(true)], [true, false]);
+}
+
+/// The first answer is of full segments, and none of it arrives: the SYN did.
+#[test]
+fn a_syn_is_smaller_than_what_never_arrives() {
+    let mut talk = Talk::open(At::Server);
+    talk.say(true, 200_000, 80);
+    talk.say(false, 210_000, 10 * MSS);
+    for timer in [1, 3, 7, 15] {
+        talk.say_again(false, 210_000 + timer * TIMER_US, 10 * MSS);
+    }
+    let samples = talk.watched().samples(Side::B, 0);
+    assert!(samples.last().is_some_and(pipefill_core::record::PacketSample::may_lose_full_segments));
 }
 
 /// The last ACK of a burst comes 3 ms after the first one, with which a sample is taken; then nothing for a while.

@@ -271,13 +271,14 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
 }
 
 impl PacketSample {
-    /// Whether something was acknowledged, but never a full segment, and a full one is outstanding: a link may carry smaller packets only and drop
-    /// what is larger without a word (RFC 2923, 2.1).
+    /// Whether something was acknowledged (the SYN, where the handshake was captured), but never a full segment, and a full one is outstanding: a link
+    /// may carry smaller packets only and drop what is larger without a word (RFC 2923, 2.1).
     pub fn may_lose_full_segments(&self) -> bool {
         let segment = u64::from(self.mss_bytes);
         let has_full_arrived =
             self.full_acked.unwrap_or(self.acked_bytes >= segment) || self.sacked_segments > 0;
-        !has_full_arrived && self.acked_bytes > 0 && self.unacked_bytes >= segment
+        let has_small_arrived = self.acked_bytes > 0 || self.full_acked.is_some();
+        !has_full_arrived && has_small_arrived && self.unacked_bytes >= segment
     }
 
     /// New payload in the interval.

@@ -119,7 +119,8 @@ impl Connection<'_> {
             |info: &TcpInfo| info.unacked_bytes > 0 || info.notsent_bytes.is_some_and(|bytes| bytes > 0);
         let tries = self.samples.iter().any(|sample| waits(&sample.info))
             || self.packets.sent.iter().any(|sample| sample.unacked_bytes > 0);
-        let sender = (sent > 0 || (tries && received == 0)).then_some(StreamEnd::Sender);
+        let is_silent = self.packets.sent.last().is_some_and(|last| last.waits.silence_us > 0);
+        let sender = (sent > 0 || is_silent || (tries && received == 0)).then_some(StreamEnd::Sender);
         let receiver = (received > 0).then_some(StreamEnd::Receiver);
         (0..).zip([sender, receiver].into_iter().flatten())
     }
