@@ -214,6 +214,8 @@ mod tests {
         assert_eq!(waits(&written), [0.0, 0.0, 0.0], "the queue runs dry each 50 kB");
         let lossy = samples(|at, sample| sample.retransmits = at as u32);
         assert_eq!(waits(&lossy), [1.0, 1.0, 0.0], "what a loss has left");
+        let marked = samples(|at, sample| sample.ece_acks = at as u32);
+        assert_eq!(waits(&marked), [1.0, 1.0, 0.0], "and a mark");
     }
 
     /// Flights of 20 ms each.

@@ -271,13 +271,14 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
 }
 
 impl PacketSample {
-    /// Whether something was acknowledged (the SYN, where the handshake was captured), but never a full segment, and a full one is outstanding: a link
-    /// may carry smaller packets only and drop what is larger without a word (RFC 2923, 2.1).
+    /// Whether something was acknowledged, but never a full segment, and a full one is outstanding: a link may carry smaller packets only and drop what
+    /// is larger without a word (RFC 2923, 2.1). A SYN is such a small one where the other side has asked for something since: the way back works.
     pub fn may_lose_full_segments(&self) -> bool {
         let segment = u64::from(self.mss_bytes);
         let has_full_arrived =
             self.full_acked.unwrap_or(self.acked_bytes >= segment) || self.sacked_segments > 0;
-        let has_small_arrived = self.acked_bytes > 0 || self.full_acked.is_some();
+        let has_asked = self.full_acked.is_some() && self.peer_segments.is_some_and(|count| count > 0);
+        let has_small_arrived = self.acked_bytes > 0 || has_asked;
         !has_full_arrived && has_small_arrived && self.unacked_bytes >= segment
     }
 
@@ -354,16 +355,12 @@ impl PacketSample {
         }
     }
 
-    /// The same with counts that begin at `first`, an earlier sample of the stream.
+    /// The same with counts of its own data that begin at `first`, an earlier sample of the stream.
     #[must_use]
     pub const fn since(&self, first: &Self) -> Self {
         Self {
             acked_bytes: self.acked_bytes.saturating_sub(first.acked_bytes),
             segments: self.segments.saturating_sub(first.segments),
-            peer_segments: match (self.peer_segments, first.peer_segments) {
-                (Some(now), Some(before)) => Some(now.saturating_sub(before)),
-                (now, _) => now,
-            },
             retransmits: self.retransmits.saturating_sub(first.retransmits),
             retransmitted_bytes: self.retransmitted_bytes.saturating_sub(first.retransmitted_bytes),
             timeouts: self.timeouts.saturating_sub(first.timeouts),

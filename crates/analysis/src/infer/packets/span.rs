@@ -144,9 +144,10 @@ fn share(samples: &[PacketSample], is: impl Fn(&PacketSample) -> bool) -> f64 {
     samples.iter().filter(|sample| is(sample)).count() as f64 / samples.len().max(1) as f64
 }
 
+/// Losses, or marks, which cut a congestion window likewise (RFC 3168, 6.1.2).
 fn has_losses(samples: &[PacketSample]) -> bool {
     let ends = samples.first().zip(samples.last());
-    ends.is_some_and(|(first, last)| last.retransmits > first.retransmits)
+    ends.is_some_and(|(first, last)| last.retransmits > first.retransmits || last.ece_acks > first.ece_acks)
         || samples.iter().any(|sample| sample.ca_state.is_some_and(|state| state >= CaState::Recovery))
 }
 

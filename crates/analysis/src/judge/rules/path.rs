@@ -253,7 +253,7 @@ pub(super) fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace)
 
 pub(super) const MTU: Rule = Rule {
     id: RuleId::new("path.mtu"),
-    question: "Is data outstanding, and does nothing come back for more than three timers, although smaller segments than full ones, or the SYN, were acknowledged before, and no full one ever?",
+    question: "Is data outstanding, and does nothing come back for more than three timers, although smaller segments than full ones (or the SYN, and the other side asked for something since) were acknowledged before, and no full one ever?",
     needs: &[Part::Waiting],
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence) && evidence.may_lose_full_segments,
 };
