@@ -50,6 +50,7 @@ pub(crate) use rate_over_time::asked_rate;
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
 use bottleneck::DirectionRounds;
+use drops::Drops;
 use packets::{PacketTrack, StreamPackets};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
@@ -73,6 +74,8 @@ pub struct Inference<'a> {
     plateau_rounds: usize,
     /// Whether segments were sent again before the first sample.
     has_lost_before: bool,
+    /// What an emulated path dropped: forward, reverse.
+    drops: [Drops; 2],
 }
 
 impl<'a> Inference<'a> {
@@ -89,6 +92,7 @@ impl<'a> Inference<'a> {
             round_samples: run.round_samples(thresholds),
             plateau_rounds: run.plateau_rounds(thresholds),
             has_lost_before: run.before.retransmits > 0,
+            drops: run.drops,
         }
     }
 
@@ -136,11 +140,12 @@ impl<'a> Inference<'a> {
             };
             found[direction.index()] = of_way.bottleneck(self.headers);
             shared[direction.index()] = of_way.shared();
-            let losses = losses::find(&its, base.value, self.has_lost_before, thresholds);
+            let counted = [direction, direction.opposite()].map(|direction| self.drops[direction.index()]);
+            let losses = losses::find(&its, base.value, self.has_lost_before, counted, thresholds);
             has_lost[direction.index()] = losses.is_some();
             if let Some(losses) = losses {
                 let way = facts.way_mut(direction);
-                way.loss = losses.kind.map(Fact::inferred);
+                way.loss = losses.kind;
                 way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
             } else if self.has_lost_before {
                 facts.way_mut(direction).overflow_rtt_us = losses::longest(&its).map(Fact::inferred);

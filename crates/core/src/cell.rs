@@ -208,10 +208,11 @@ impl PathSpec {
         }
     }
 
-    /// Whether an inner link of `direction` drops what is as large as the hosts' own links allow, and tells nobody (RFC 2923, section 2.1).
-    pub fn is_black_hole(&self, direction: Direction) -> bool {
+    /// The largest IP packet of an inner link of `direction` that drops what is as large as the hosts' own links allow, and tells nobody (RFC 2923, section
+    /// 2.1).
+    pub fn black_hole_mtu(&self, direction: Direction) -> Option<u16> {
         let inner = self.way(direction).inner_mtu.as_ref();
-        inner.is_some_and(|inner| inner.pmtud == Pmtud::BlackHole && inner.mtu < self.mtu)
+        inner.filter(|inner| inner.pmtud == Pmtud::BlackHole && inner.mtu < self.mtu).map(|inner| inner.mtu)
     }
 
     /// The base round trip: both fixed delays, no serialisation, no queue.

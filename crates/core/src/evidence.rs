@@ -126,6 +126,8 @@ pub struct SenderEvidence {
     pub ignores_losses: bool,
     /// Share of the time in which nothing came back until the retransmission timer ran out, and sending again helped.
     pub timer_share: f64,
+    /// The part of it in which one or two segments were out, and an answer came with their ACK: that was lost as well as they may have been.
+    pub answer_timer_share: f64,
     /// Whether slow start has a ceiling yet.
     pub has_ssthresh: bool,
     /// cwnd before the last idle time that was longer than the retransmission timeout, bytes, while it is smaller since then; absent
@@ -321,7 +323,7 @@ pub struct PathEvidence {
     pub is_within_burst: bool,
     /// Whether the scenario lets nothing pass all the time.
     pub is_cut: bool,
-    /// Whether a link of the scenario drops the hosts' full-size packets without a word.
+    /// Whether a link of the path is known to drop the stream's full-size packets without a word.
     pub drops_full_segments: bool,
     /// Whether the bottleneck's queue held something at each of several samples.
     pub queue_always: bool,

@@ -166,19 +166,26 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Of the bytes that were sent, those that are not out: acknowledged, or sent again.
+    fn no_longer_out(&self) -> Option<u64> {
+        let over = self.bytes_acked?.saturating_add(self.bytes_retrans.unwrap_or(0));
+        // `tcp_ack()` counts the SYN of the end that opens as a byte.
+        self.bytes_sent.map(|sent| sent.min(over))
+    }
+
     /// Whether written data waits that was never sent. Where the source does not tell, it may.
     pub fn may_have_unsent(&self) -> bool {
         self.notsent_bytes.is_none_or(|bytes| bytes > 0)
     }
 
-    /// The same with counters that begin at `first`, an earlier sample of the socket: what happened since. The kernel's 32-bit counters may
-    /// have wrapped in between.
+    /// The same with counters that begin at `first`, an earlier sample of the socket: what happened since. What was out then counts as sent, so that what
+    /// was sent and not acknowledged is out. The kernel's 32-bit counters may have wrapped in between.
     #[must_use]
     pub fn since(&self, first: &Self) -> Self {
         let long = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or(0)));
         let short = |now: Option<u32>, before: Option<u32>| Some(now?.wrapping_sub(before.unwrap_or(0)));
         Self {
-            bytes_sent: long(self.bytes_sent, first.bytes_sent),
+            bytes_sent: long(self.bytes_sent, first.no_longer_out()),
             bytes_retrans: long(self.bytes_retrans, first.bytes_retrans),
             bytes_acked: long(self.bytes_acked, first.bytes_acked),
             bytes_received: long(self.bytes_received, first.bytes_received),
@@ -322,6 +329,23 @@ mod tests {
         assert_eq!((told.bytes_acked, told.data_segs_out, told.srtt_us), (Some(4), Some(2), Some(7)));
         assert_eq!(first.since(&first).bytes_acked, Some(0));
         assert_eq!(told.bytes_received, None);
+    }
+
+    #[test]
+    fn what_was_out_at_an_earlier_sample_was_sent_since() {
+        let sent = |bytes_sent, bytes_retrans, bytes_acked| TcpInfo {
+            bytes_sent: Some(bytes_sent),
+            bytes_retrans: Some(bytes_retrans),
+            bytes_acked: Some(bytes_acked),
+            ..TcpInfo::default()
+        };
+        let told = sent(9_000, 1_500, 6_000).since(&sent(5_000, 1_000, 3_000));
+        assert_eq!(
+            (told.bytes_sent, told.bytes_retrans, told.bytes_acked),
+            (Some(5_000), Some(500), Some(3_000))
+        );
+        let all_acked = sent(9, 0, 10).since(&sent(5, 0, 6));
+        assert_eq!(all_acked.bytes_sent, Some(4), "the SYN counts as acknowledged too");
     }
 
     #[test]

@@ -133,6 +133,7 @@ fn connection<'a>(
         offered: None,
         every: Duration::from_nanos(watched.every_ns()),
         samples: &[],
+        peer_samples: &[],
         packets: ConnectionPackets {
             sent,
             received,

@@ -17,6 +17,7 @@ mod groups;
 mod handshake;
 mod meter;
 mod pasted_output;
+mod peer;
 mod processes;
 mod record;
 mod short_list;

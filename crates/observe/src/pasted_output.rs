@@ -201,6 +201,7 @@ fn kept(connection: &OutputConnection) -> KeptConnection {
         exact: None,
         cpu: ConnectionCpu { local, remote },
         sender_samples: Vec::new(),
+        receiver_samples: Vec::new(),
     }
 }
 

@@ -28,7 +28,7 @@ struct Busy {
     disciplines: PathDisciplines,
 }
 
-/// Writes every connection that carried something into `target`, where nothing is, the one with the most payload first, and of the datagrams on the
+/// Writes every connection that carried something, or sends in vain, into `target`, where nothing is, the one with the most payload first, and of the datagrams on the
 /// `path` each flow that is no short one; where both ends are watched, as the end that sends more of the data has it. The first of `watchers` is at the
 /// path's near end.
 ///
@@ -45,13 +45,13 @@ pub fn keep_connections(
         let began = watcher.began();
         watcher.each_busy(|connection| {
             let carried = connection.carried();
-            if busy.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
+            if busy.len() < CELLS_MAX && (!has_both_ends || carried.offered() > carried.received) {
                 let ends = connection.samples.first().zip(connection.samples.last());
                 let disciplines = path.zip(ends).map(|(path, (first, last))| {
                     path.disciplines.during(began, &(first.t_us..=last.t_us), end > 0)
                 });
                 busy.push(Busy {
-                    payload: carried.sent.max(carried.received),
+                    payload: carried.most(),
                     connection: KeptConnection {
                         observed: connection.observed.clone(),
                         congestion_control: connection.congestion_control.clone(),
@@ -60,6 +60,7 @@ pub fn keep_connections(
                         samples: connection.samples.to_vec(),
                         exact: connection.exact.cloned(),
                         cpu: connection.cpu.clone(),
+                        receiver_samples: connection.peer_samples.to_vec(),
                         sender_samples: Vec::new(),
                     },
                     disciplines: disciplines.unwrap_or_default(),

@@ -553,6 +553,7 @@ mod tests {
             offered: None,
             every: Duration::from_millis(STEP_MS),
             samples: &samples,
+            peer_samples: &[],
             packets: ConnectionPackets::default(),
             exact: tracked.exact.as_ref(),
             cpu: ConnectionCpu::default(),

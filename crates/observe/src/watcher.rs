@@ -6,6 +6,7 @@ use crate::exact::ExactStates;
 use crate::filter::Filter;
 use crate::group_by::GroupBy;
 use crate::meter::{FINDINGS_US, Meter, Metrics};
+use crate::peer::Peer;
 use crate::processes::{Processes, inodes_of};
 use crate::short_list::ShortList;
 use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
@@ -15,7 +16,7 @@ use pipefill_analysis::findings::connections::{
     Connection, ConnectionCpu, ConnectionFinding, ConnectionPackets, Connections,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{BufferLimits, Observed, PathFacts, Process, TcpSample};
+use pipefill_core::record::{BufferLimits, Observed, PathCounts, PathFacts, Process, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::places::namespace_file;
 use pipefill_lab::sock_diag::{Dump, SockDiag, SocketReport};
@@ -111,7 +112,7 @@ pub struct Watcher {
     local_buffers: Option<BufferLimits>,
     cpu: CpuTracks,
     /// The processes at the other ends, by this end's address and the other one's, where another watcher has seen them.
-    peers: HashMap<(SocketAddr, SocketAddr), Rc<CpuOfProcess>>,
+    peers: HashMap<(SocketAddr, SocketAddr), Peer>,
     /// How often the busy ones are looked at, where that does not follow from how many there are.
     pace: Option<Duration>,
     is_single_reading: bool,
@@ -398,23 +399,29 @@ impl Watcher {
         cpu.read(pids.into_iter(), Instant::now());
     }
 
-    /// Tells each of several hosts which processes the others saw at the other ends of its connections.
+    /// Tells each of several hosts which processes and sockets the others saw at the other ends of its connections.
     fn tell_each_other(all: &mut [Self]) {
-        let ends: Vec<Vec<_>> = all.iter().map(Self::own_ends).collect();
+        let ends: Vec<(Instant, Vec<_>)> = all.iter().map(|own| (own.began, own.own_ends())).collect();
         for (at, own) in all.iter_mut().enumerate() {
-            let others = ends.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, ends)| ends);
-            own.peers = others.map(|((local, remote), cpu)| ((*remote, *local), Rc::clone(cpu))).collect();
+            let others = ends.iter().enumerate().filter(|(other, _)| *other != at);
+            let others = others.flat_map(|(_, (began, ends))| ends.iter().map(move |end| (*began, end)));
+            own.peers = others
+                .map(|(began, ((local, remote), peer))| {
+                    ((*remote, *local), peer.by_the_clock(began, own.began))
+                })
+                .collect();
         }
     }
 
-    /// Both addresses of each connection whose process was read, its own first.
-    fn own_ends(&self) -> Vec<((SocketAddr, SocketAddr), Rc<CpuOfProcess>)> {
+    /// Both addresses of each connection, its own first, and what is known of it.
+    fn own_ends(&self) -> Vec<((SocketAddr, SocketAddr), Peer)> {
         let mut read: HashMap<u32, Option<Rc<CpuOfProcess>>> = HashMap::new();
         let all = self.tracker.connections().map(|(_, tracked)| tracked).chain(self.closed.newest());
-        let ends = all.filter_map(|tracked| {
-            let pid = self.process_of(tracked)?.pid;
-            let cpu = read.entry(pid).or_insert_with(|| self.cpu.of(pid).map(Rc::new)).clone()?;
-            Some(((tracked.local, tracked.remote), cpu))
+        let ends = all.map(|tracked| {
+            let pid = self.process_of(tracked).map(|process| process.pid);
+            let cpu =
+                pid.and_then(|pid| read.entry(pid).or_insert_with(|| self.cpu.of(pid).map(Rc::new)).clone());
+            ((tracked.local, tracked.remote), Peer { cpu, samples: contiguous(tracked).into_owned() })
         });
         ends.collect()
     }
@@ -497,6 +504,13 @@ impl Watcher {
             }
         });
         dumped.map_err(|error| no_sock_diag(&error))
+    }
+
+    /// The path that it emulates counted this; forward leads to the other end.
+    pub fn path_counted(&mut self, forward: Option<PathCounts>, reverse: Option<PathCounts>) {
+        if let Some(path) = &mut self.what.emulated {
+            (path.facts.forward.counted, path.facts.reverse.counted) = (forward, reverse);
+        }
     }
 
     /// When the time of the samples began.
@@ -619,13 +633,13 @@ impl Watcher {
         lively.map(|tracked| (ends(tracked), curve(&contiguous(tracked), every_us, count))).collect()
     }
 
-    /// Every connection that carried something, with its samples.
+    /// Every connection that carried something or sends in vain, with its samples.
     pub fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
         let inodes: Vec<u32> = self.tracker.connections().map(|(_, tracked)| tracked.inode).collect();
         self.processes.find(inodes.into_iter(), std::iter::empty());
         let mut all: Vec<&Tracked> =
             self.tracker.connections().map(|(_, tracked)| tracked).chain(self.closed.newest()).collect();
-        all.retain(|tracked| tracked.samples.len() >= 2 && moved(tracked) > 0);
+        all.retain(|tracked| tracked.samples.len() >= 2 && (moved(tracked) > 0 || is_unanswered(tracked)));
         all.sort_by_key(|tracked| Reverse(moved(tracked)));
         for tracked in all {
             let samples = contiguous(tracked);
@@ -651,7 +665,7 @@ impl Watcher {
         }
     }
 
-    fn connection<'a>(&self, tracked: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
+    fn connection<'a>(&'a self, tracked: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
         let process = self.process_of(tracked);
         let cpu = self.cpu_of(tracked, samples.first().map_or(0, |first| first.t_us));
         let emulated = self.what.emulated.as_ref().filter(|path| path.carries(tracked.local, tracked.remote));
@@ -671,17 +685,22 @@ impl Watcher {
             offered: None,
             every: self.step(),
             samples,
+            peer_samples: self.peer_of(tracked).map_or(&[], |peer| peer.during(samples)),
             packets: ConnectionPackets::default(),
             exact: tracked.exact.as_ref(),
             cpu,
         }
     }
 
+    fn peer_of(&self, tracked: &Tracked) -> Option<&Peer> {
+        self.peers.get(&(tracked.local, tracked.remote))
+    }
+
     /// What the processes of both its ends used since `from_us`, and a little before.
     fn cpu_of(&self, tracked: &Tracked, from_us: u64) -> ConnectionCpu {
         let from_us = from_us.saturating_sub(CPU_BEFORE_US);
         let rows = |tracked: &Tracked| self.cpu.rows(self.process_of(tracked)?.pid, self.began, from_us);
-        let remote = match self.peers.get(&(tracked.local, tracked.remote)) {
+        let remote = match self.peer_of(tracked).and_then(|peer| peer.cpu.as_ref()) {
             Some(known) => Some(known.rows(self.began, from_us)),
             None => self.tracker.peer_on_loopback(tracked).and_then(rows),
         };
@@ -731,6 +750,13 @@ pub fn carried(sample: &TcpSample) -> u64 {
 fn moved(tracked: &Tracked) -> u64 {
     let (Some(first), Some(last)) = (tracked.samples.front(), tracked.samples.back()) else { return 0 };
     carried(last).saturating_sub(carried(first))
+}
+
+/// Whether data is outstanding after its retransmission timer has run out.
+fn is_unanswered(tracked: &Tracked) -> bool {
+    tracked.samples.back().is_some_and(|last| {
+        last.info.unacked_bytes > 0 && last.info.backoff.is_some_and(|doublings| doublings > 0)
+    })
 }
 
 /// Whether segments were sent again since the first sample.

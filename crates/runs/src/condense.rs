@@ -254,6 +254,7 @@ mod tests {
             exact: None,
             cpu: ConnectionCpu { local, ..ConnectionCpu::default() },
             sender_samples: Vec::new(),
+            receiver_samples: Vec::new(),
         };
         let folder = tempfile::tempdir().unwrap();
         let (all, names) = (vec![vec![Recorded::from(kept)]], ["a".to_owned()]);

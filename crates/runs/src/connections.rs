@@ -32,6 +32,8 @@ pub struct KeptConnection {
     pub every: Duration,
     /// Samples of its socket.
     pub samples: Vec<TcpSample>,
+    /// Samples of the peer's socket, where it receives and was sampled too: in order of time, by the same clock.
+    pub receiver_samples: Vec<TcpSample>,
     /// What BPF saw of it.
     pub exact: Option<Exact>,
     /// What the processes at its ends used of their CPUs.
@@ -50,6 +52,7 @@ impl KeptConnection {
             offered: self.offered,
             every: self.every,
             samples: &self.samples,
+            peer_samples: &self.receiver_samples,
             packets: ConnectionPackets::default(),
             exact: self.exact.as_ref(),
             cpu: self.cpu.clone(),

@@ -521,6 +521,8 @@ thresholds! {
     pauses_fewest: Infer, Count = 3.0, Source::Catalogue;
     /// … and a timer runs at least for this beside the round trip.
     timer_least_us: Infer, Microseconds = 200_000.0, Source::Kernel("TCP_RTO_MIN");
+    /// An answer that takes this many smoothed round trips, and longer than the shortest timer, was sent again by the other end's.
+    answer_round_trips: Infer, RoundTrips = 2.0, Source::Rfc("6298, 2.3");
     /// An application that pauses ends what it wrote in a part of a segment at this part of its pauses; a pacer does not.
     pause_tails: Infer, Share = 0.10, Source::Kernel("tcp_sendmsg_locked()");
     /// A flight of at most this many segments takes no time beside a round trip.

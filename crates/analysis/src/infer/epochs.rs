@@ -190,9 +190,10 @@ impl Cutter {
         epoch
     }
 
-    /// The share of `interval` in which it waited for the retransmission timer, by the samples so far; for one interval after the other.
-    pub(crate) fn timer_share(&mut self, interval: TimeInterval) -> f64 {
-        self.timer_waits.share(interval)
+    /// Adds to `sender` for which shares of `interval` it waited for a retransmission timer, by the samples so far; for one interval after the other.
+    pub(crate) fn add_timer_shares(&mut self, interval: TimeInterval, sender: &mut SenderEvidence) {
+        let shares = self.timer_waits.shares(interval);
+        (sender.timer_share, sender.answer_timer_share) = (shares.all, shares.answered);
     }
 
     /// What is left over after the last sample: less than a round trip, or fewer samples than an epoch has. For a stream that has no
@@ -305,6 +306,7 @@ impl Open {
             repair_share: share(self.repair),
             ignores_losses: false,
             timer_share: 0.0,
+            answer_timer_share: 0.0,
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.has_ssthresh,
             cwnd_before_idle: self.cwnd_before_idle,

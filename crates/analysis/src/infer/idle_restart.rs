@@ -16,6 +16,11 @@ impl IdleRestart {
     pub(super) fn add(&mut self, sample: &SenderSample) -> Option<u64> {
         let cwnd = sample.cwnd.map(|(_, cwnd)| cwnd).or(sample.packets.map(|packets| packets.flight))?;
         if !sample.is_sending {
+            // What is idle at the first sample has sent before, with the window that it still has.
+            let idle_us = sample.sent_age_us.filter(|_| self.busy.is_none());
+            self.busy = idle_us
+                .map(|age_us| (sample.t_us.saturating_sub(age_us), cwnd, sample.retransmits))
+                .or(self.busy);
             return self.before.map(|(before, _)| before);
         }
         // What is sent again after a timeout ends no idle time.
@@ -53,6 +58,21 @@ mod tests {
             ..SenderSample::default()
         };
         samples.iter().map(|sample| restart.add(&of(sample))).collect()
+    }
+
+    #[test]
+    fn a_connection_that_is_idle_at_its_first_sample_had_its_window_before() {
+        let mut restart = IdleRestart::default();
+        let sample = |t_ms: u64, unacked: u64, cwnd: u64, sent_age_ms: u64| SenderSample {
+            t_us: t_ms * 1_000,
+            is_sending: unacked > 0,
+            cwnd: Some((1.0, cwnd)),
+            rto_us: Some(300_000),
+            sent_age_us: Some(sent_age_ms * 1_000),
+            ..SenderSample::default()
+        };
+        let samples = [sample(500, 0, 100, 250), sample(550, 0, 100, 300), sample(600, 9, 10, 0)];
+        assert_eq!(samples.map(|sample| restart.add(&sample)), [None, None, Some(100)]);
     }
 
     #[test]

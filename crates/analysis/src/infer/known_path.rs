@@ -44,6 +44,8 @@ pub struct KnownWay {
     pub has_aqm: bool,
     /// Depth of its token bucket.
     pub burst: Option<Fact<Bytes>>,
+    /// The largest IP packet, in bytes, of an inner link that drops larger ones and tells nobody.
+    pub black_hole_mtu: Option<u16>,
     /// What drops all beyond a rate, beside the bottleneck.
     pub policer: Option<Policer>,
     /// What round trips and losses show, where no scenario describes the path.
@@ -58,7 +60,8 @@ impl KnownPath {
             let policer = way.policer.as_ref().map(|&PolicerSpec { rate, burst }| Policer { rate, burst });
             let delay = Some(Fact::asked(way.delay));
             let rate = policer.map(|policer| Fact::asked(policer.rate));
-            let known = KnownWay { delay, rate, policer, ..KnownWay::default() };
+            let black_hole_mtu = path.black_hole_mtu(direction);
+            let known = KnownWay { delay, rate, policer, black_hole_mtu, ..KnownWay::default() };
             way.bottleneck.as_ref().map_or(known, |bottleneck| KnownWay {
                 rate: Some(Fact::asked(
                     policer.map_or(bottleneck.rate, |policer| policer.rate.min(bottleneck.rate)),
@@ -93,6 +96,7 @@ impl KnownPath {
             way.queue = asked.queue.or(way.queue);
             way.queue_packets = asked.queue_packets;
             way.has_aqm = asked.has_aqm;
+            way.black_hole_mtu = asked.black_hole_mtu;
         }
         known
     }
@@ -112,6 +116,7 @@ impl KnownPath {
                 queue: rate.zip(facts.queue_us).map(queue),
                 queue_packets: facts.queue_packets.map(|packets| packets.value),
                 has_aqm: facts.has_aqm,
+                black_hole_mtu: facts.black_hole_mtu.map(|mtu| mtu.value),
                 inferred: Some(*facts),
                 ..KnownWay::default()
             }
@@ -133,6 +138,12 @@ impl KnownPath {
     /// The round trip without load; zero where it has none.
     pub fn base_rtt(&self) -> Duration {
         self.base_rtt.map_or(Duration::ZERO, |base| base.value)
+    }
+
+    /// Whether an inner link of `direction` drops segments of TCP with `mss` bytes of payload, and tells nobody.
+    pub(crate) fn drops_segments_of(&self, direction: Direction, mss: u64) -> bool {
+        let inner = self.way(direction).black_hole_mtu;
+        inner.is_some_and(|mtu| mss > self.headers.with_mtu(mtu).mss())
     }
 
     /// What the queue of `direction` holds, in BDPs of the path; where it has no round trip, one byte counts as its BDP.

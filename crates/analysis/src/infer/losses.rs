@@ -3,9 +3,10 @@
 //! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is short, is a little longer
 //! than at other times, and the window is the same at each loss. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
 //! 2016); one whose bucket is smaller than a window drops at the same flight each time ([`super::overflows`]). What the receiver reports as a
-//! duplicate (DSACK, RFC 2883) had arrived. Where slow start has overflowed something, a few losses after it show neither chance nor what it was.
+//! duplicate (DSACK, RFC 2883) had arrived. What an emulated path counted is known better: the only part of it that dropped is why. Where slow start has overflowed something, a few losses after it show neither chance nor what it was.
 
 use super::arrival_timers::timer_share;
+use super::drops::Drops;
 use super::loss_events::{self, LossEvent};
 use super::overflows;
 use super::queue::standing_us;
@@ -15,35 +16,43 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
 use pipefill_core::limit::Cause;
-use pipefill_core::record::{LossKind, PacketSample};
+use pipefill_core::record::{Fact, LossKind, PacketSample};
 
 /// What losses of one direction look like.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InferredLosses {
     /// `None` where several kinds look like them.
-    pub(super) kind: Option<LossKind>,
+    pub(super) kind: Option<Fact<LossKind>>,
     /// Round trip before a loss, the median, microseconds; `None` where slow start may have lost all of it: its end drops whatever makes it long.
     pub(super) rtt_us: Option<u64>,
 }
 
-/// Of the streams of one direction, which had lost before the first sample or not; `None` where nothing was lost.
+/// Of the streams of one direction, which had lost before the first sample or not, on a path that counted these drops of data and of ACKs; `None` where
+/// nothing was lost.
 pub(super) fn find(
     tracks: &[&Track],
     base_us: u64,
     has_lost_before: bool,
+    counted: [Drops; 2],
     thresholds: &Thresholds,
 ) -> Option<InferredLosses> {
     let losses: Vec<Vec<LossEvent>> = tracks.iter().map(|track| loss_events::of(track)).collect();
     if losses.iter().all(Vec::is_empty) {
         return None;
     }
-    let kind = match are_spurious(tracks, thresholds) {
-        Some(true) => Some(match tracks.iter().any(|track| track.has_seen_reordering) {
-            true => LossKind::Reordering,
-            false => LossKind::Acks,
-        }),
-        _ if are_acks(tracks, thresholds) => Some(LossKind::Acks),
-        _ => lost_kind(tracks, &losses, base_us, thresholds),
+    let [data, acks] = counted;
+    let has_seen_reordering = tracks.iter().any(|track| track.has_seen_reordering);
+    let needless = if has_seen_reordering { LossKind::Reordering } else { LossKind::Acks };
+    let kind = if are_spurious(tracks, thresholds) == Some(true) {
+        Some(Fact::inferred(needless))
+    } else if data.have_none() {
+        // Nothing that was sent again had been lost.
+        (has_seen_reordering || !acks.have_none()).then_some(Fact::measured(needless))
+    } else if are_acks(tracks, thresholds) {
+        Some(Fact::inferred(LossKind::Acks))
+    } else {
+        let inferred = || lost_kind(tracks, &losses, base_us, thresholds).filter(|&kind| data.may_be(kind));
+        data.only_kind().map(Fact::measured).or_else(|| inferred().map(Fact::inferred))
     };
     let rtts = round_trips(&losses);
     Some(InferredLosses {

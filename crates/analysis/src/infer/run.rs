@@ -89,7 +89,7 @@ impl<'a> RunFacts<'a> {
             receiver: epoch.unread_share.map(|unread_share| ReceiverMemory { unread_share }),
             arrivals: None,
             buffers: BufferEvidence::default(),
-            path: self.path_evidence(stream, interval),
+            path: self.path_evidence(stream, epoch),
             sender_thread: self.thread_use(stream, StreamEnd::Sender, interval),
             receiver_thread: self.thread_use(stream, StreamEnd::Receiver, interval),
             path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
@@ -111,8 +111,8 @@ impl<'a> RunFacts<'a> {
         if wanted > 0.0 { got / wanted } else { f64::INFINITY }
     }
 
-    fn path_evidence(&self, stream: AskedStream<'_>, interval: TimeInterval) -> PathEvidence {
-        let direction = stream.flow.direction;
+    fn path_evidence(&self, stream: AskedStream<'_>, epoch: &Epoch) -> PathEvidence {
+        let (direction, interval) = (stream.flow.direction, epoch.interval);
         let way = self.way(direction);
         let passed = self.history.passed(direction, stream.flow_index, interval, way.framing);
         let (rate, is_cut) = match way.rate(interval) {
@@ -130,7 +130,7 @@ impl<'a> RunFacts<'a> {
             own_share: passed.own_share,
             is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
             is_cut,
-            drops_full_segments: self.run.plan.is_some_and(|plan| plan.path.is_black_hole(direction)),
+            drops_full_segments: self.run.path.drops_segments_of(direction, epoch.sender.mss),
             queue_always: is_always(
                 self.history.queue_samples(direction, interval).map(|backlog| backlog > 0),
             ),

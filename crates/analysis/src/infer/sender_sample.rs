@@ -44,6 +44,8 @@ pub(super) struct SenderSample {
     pub(super) has_ssthresh: bool,
     pub(super) rto_us: Option<u64>,
     pub(super) backoff: Option<u8>,
+    /// Since payload was last sent; a socket shows that.
+    pub(super) sent_age_us: Option<u64>,
     /// Whether data is outstanding; of packets whether new data passed.
     pub(super) is_sending: bool,
     /// Whether data is outstanding and no new data passed; packets alone show that of an interval.
@@ -75,7 +77,7 @@ impl SenderSample {
             heard: info.data_segs_in.map(u64::from),
             srtt_us: info.srtt_us.map(u64::from),
             min_rtt_us: info.min_rtt_us.map(u64::from),
-            has_unsent: Some(info.may_have_unsent()),
+            has_unsent: Some(info.may_have_unsent() && !is_held_tail(info)),
             is_repairing: info.ca_state.is_some_and(|state| state >= CaState::Recovery),
             is_app_limited: info.delivery_app_limited == Some(true),
             window,
@@ -88,6 +90,7 @@ impl SenderSample {
             has_ssthresh: info.ssthresh_bytes.is_some(),
             rto_us: info.rto_us.map(u64::from),
             backoff: info.backoff,
+            sent_age_us: info.last_data_sent_us,
             is_sending: info.unacked_bytes > 0,
             is_resting: false,
             ce_segments: info.delivered_ce_segments.unwrap_or(0),
@@ -141,6 +144,17 @@ impl SenderSample {
     }
 }
 
+/// Whether less than a segment waits, with room for it in both windows: it waits for the ACK of what is out (`tcp_nagle_test()`), or for its writer.
+fn is_held_tail(info: &TcpInfo) -> bool {
+    let (mss, waits) = (u64::from(info.mss_bytes), info.notsent_bytes.map_or(u64::MAX, u64::from));
+    let has_room =
+        |out: u64, window: Option<u64>| window.is_some_and(|window| out.saturating_add(2 * mss) <= window);
+    waits < mss
+        && info.unacked_bytes > 0
+        && has_room(info.in_flight_bytes.unwrap_or(info.unacked_bytes), info.cwnd_bytes)
+        && has_room(info.unacked_bytes, info.rwnd_bytes.map(u64::from))
+}
+
 /// The kernel counts what is outstanding in segments, and sent and acknowledged payload in bytes; of a client's also the SYN that is acknowledged.
 fn has_full_segments_out(info: &TcpInfo) -> bool {
     let Some((sent, acked)) = info.bytes_sent.zip(info.bytes_acked) else { return true };
@@ -152,4 +166,33 @@ fn has_full_segments_out(info: &TcpInfo) -> bool {
 /// Of nothing, one byte is all there is.
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::synthetic::of_sender;
+
+    /// 40 segments are out.
+    #[test]
+    fn less_than_a_segment_with_room_in_both_windows_waits_for_no_window() {
+        let waits = |notsent: u32, cwnd: u64, rwnd: u32| {
+            let info = TcpInfo {
+                mss_bytes: 1_000,
+                unacked_bytes: 40_000,
+                notsent_bytes: Some(notsent),
+                cwnd_bytes: Some(cwnd),
+                rwnd_bytes: Some(rwnd),
+                ..TcpInfo::default()
+            };
+            SenderSample::of_socket(&of_sender(0, info)).has_unsent
+        };
+        assert_eq!([waits(0, 90_000, 90_000), waits(999, 42_000, 42_000)], [Some(false); 2]);
+        assert_eq!(waits(1_000, 90_000, 90_000), Some(true), "a whole one");
+        assert_eq!(
+            [waits(999, 41_999, 42_000), waits(999, 42_000, 41_999)],
+            [Some(true); 2],
+            "a window is used up"
+        );
+    }
 }

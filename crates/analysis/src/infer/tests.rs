@@ -3,7 +3,7 @@
 use super::*;
 use crate::ground::thresholds::STANDARD;
 use pipefill_core::cell::{Direction, Family};
-use pipefill_core::record::{LossKind, TcpSample};
+use pipefill_core::record::{LossKind, Origin, TcpSample};
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
 use proptest::prelude::*;
@@ -20,10 +20,16 @@ fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
 
 /// The same of a connection that had sent `retransmits` segments again before.
 fn facts_after(retransmits: u32, say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
+    facts_of(retransmits, [Drops::default(); 2], say)
+}
+
+/// The same on a path that counted these drops of data and of ACKs.
+fn facts_of(retransmits: u32, drops: [Drops; 2], say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
     let scenario = Scenario::parse("name = \"x\"\n[[flow]]\n", "x.toml").unwrap_or_else(|e| panic!("{e}"));
     let manifest = Manifest::expected(&scenario.plan().runs()[0], 0);
     let mut run = KnownRun::of(&manifest);
     run.before.retransmits = retransmits;
+    run.drops = drops;
     let mut inference = Inference::new(&run, &STANDARD);
     for n in 0..1_000 {
         let mut info = TcpInfo {
@@ -134,6 +140,30 @@ fn losses_are_told_apart_by_what_came_before_them() {
         info.bytes_acked = Some(10 * BYTES_A_MS * (seconds * 100 + part / 2 + part * part / 200));
     };
     assert_eq!(losses(saw_tooth), Some(LossKind::Policer));
+}
+
+#[test]
+fn what_an_emulated_path_alone_dropped_is_why_whatever_losses_look_like() {
+    let at_any_window = |n: u64, info: &mut TcpInfo| {
+        info.retransmits = (n / 100) as u32;
+        info.unacked_bytes = (5 + n * 7919 % 40) * MSS;
+    };
+    let kind = |data: [u64; 3], acks: u64| {
+        let counted = |[random, queue, policed]: [u64; 3]| Drops {
+            random: Some(random),
+            queue: Some(queue),
+            policed: Some(policed),
+            ..Drops::default()
+        };
+        let found = facts_of(0, [counted(data), counted([acks, 0, 0])], at_any_window);
+        found.forward.loss.map(|loss| (loss.value, loss.origin))
+    };
+    let measured = |kind| Some((kind, Origin::Measured));
+    assert_eq!(kind([0, 9, 0], 0), measured(LossKind::Queue));
+    assert_eq!(kind([0, 0, 9], 0), measured(LossKind::Policer));
+    assert_eq!(kind([9, 9, 0], 0), Some((LossKind::Chance, Origin::Inferred)), "both: as they look");
+    assert_eq!(kind([0, 9, 9], 0), None, "they look like chance, of which there is none");
+    assert_eq!([kind([0; 3], 9), kind([0; 3], 0)], [measured(LossKind::Acks), None], "nothing was lost");
 }
 
 /// The rate is not known: it varies from second to second.

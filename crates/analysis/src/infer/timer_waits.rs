@@ -1,7 +1,8 @@
-//! The times in which a sender with data out waited for its retransmission timer, and sending again helped: from the last delivery before the
-//! timer ran out to the next one (RFC 6298).
+//! The times in which a sender with data out waited for a retransmission timer, and sending again helped: from the last delivery before the
+//! timer ran out to the next one (RFC 6298). Of one or two segments a probe is sent again in its place (RFC 8985, 7), which no counter of timeouts
+//! counts; and where the answer to them was lost, it is the other end's timer.
 //!
-//! Never: a wait that nothing ended within three timers, which is silence; or a loss that duplicate ACKs showed.
+//! Never: a wait that nothing ended within three timers, which is silence; a loss that duplicate ACKs showed; or an ACK that may have been delayed.
 
 use super::sender_sample::SenderSample;
 use crate::ground::interval::TimeInterval;
@@ -12,8 +13,31 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(super) struct TimerWaits {
     longest_timers: f64,
+    /// The shortest timer. No ACK is delayed for longer (`TCP_DELACK_MAX`).
+    least_us: u64,
+    /// Longest round trip of an answer that was not lost, in smoothed ones.
+    answer_round_trips: f64,
+    /// When it was last sampled.
+    last_us: u64,
     open: Option<OpenWait>,
-    found: VecDeque<TimeInterval>,
+    found: VecDeque<TimerWait>,
+}
+
+/// A wait for a timer.
+#[derive(Debug, Clone, Copy)]
+struct TimerWait {
+    interval: TimeInterval,
+    /// Of few segments, with whose ACK an answer came.
+    is_answered: bool,
+}
+
+/// Shares of an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct TimerShares {
+    /// What was waited.
+    pub(super) all: f64,
+    /// Of few segments, with whose ACK an answer came.
+    pub(super) answered: f64,
 }
 
 /// A time with data out in which nothing was delivered so far.
@@ -26,53 +50,117 @@ struct OpenWait {
     rto_us: u64,
     timeouts: u32,
     has_run_out: bool,
+    /// Of a socket with one or two segments out: too few for duplicate ACKs to show a loss.
+    few: Option<FewSegments>,
+}
+
+/// What few segments wait for.
+#[derive(Debug, Clone, Copy)]
+struct FewSegments {
+    min_rtt_us: u64,
+    srtt_us: u64,
+    retransmits: u32,
+    heard: Option<u64>,
+    was_sent_again: bool,
+    /// Whether an answer came, and whether the connection has lost segments by then.
+    is_answered: bool,
+    has_lost: bool,
 }
 
 impl TimerWaits {
     pub(super) fn new(thresholds: &Thresholds) -> Self {
-        Self { longest_timers: thresholds.silent_timers.value(), ..Self::default() }
+        Self {
+            longest_timers: thresholds.silent_timers.value(),
+            least_us: thresholds.timer_least_us.whole(),
+            answer_round_trips: thresholds.answer_round_trips.value(),
+            ..Self::default()
+        }
     }
 
     /// Takes the sender's next sample, in order of time.
     pub(super) fn add(&mut self, sample: &SenderSample) {
         let delivered = (sample.acked, sample.delivered);
+        let before_us = std::mem::replace(&mut self.last_us, sample.t_us);
         if let Some(open) = self.open.as_mut().filter(|_| sample.unacked > 0) {
-            open.interval.to_us = sample.t_us;
-            open.has_run_out |=
-                sample.timeouts > open.timeouts || sample.backoff.is_some_and(|times| times > 0);
+            open.see(sample);
+            open.has_run_out |= sample.backoff.is_some_and(|times| times > 0);
             if open.delivered == delivered {
                 return;
             }
         }
         if let Some(mut ended) = self.open.take() {
-            ended.interval.to_us = sample.t_us;
-            ended.has_run_out |= sample.timeouts > ended.timeouts;
+            ended.see(sample);
             self.found.extend(self.wait(ended));
         }
-        let interval = TimeInterval { from_us: sample.t_us, to_us: sample.t_us };
-        let timeouts = sample.timeouts;
+        // What was sent since the sample before waits since then.
+        let sent_us = sample.t_us.saturating_sub(sample.sent_age_us.unwrap_or(0));
+        let interval = TimeInterval { from_us: sent_us.max(before_us), to_us: sample.t_us };
         self.open = sample.rto_us.filter(|_| sample.unacked > 0).map(|rto_us| OpenWait {
             interval,
             delivered,
             rto_us,
-            timeouts,
+            timeouts: sample.timeouts,
             has_run_out: false,
+            few: FewSegments::of(sample),
         });
     }
 
-    /// The share of `interval` that it waited, by the samples so far. Later intervals follow.
-    pub(super) fn share(&mut self, interval: TimeInterval) -> f64 {
-        while self.found.pop_front_if(|wait| wait.to_us <= interval.from_us).is_some() {}
+    /// The shares of `interval` that it waited, by the samples so far. Later intervals follow.
+    pub(super) fn shares(&mut self, interval: TimeInterval) -> TimerShares {
+        while self.found.pop_front_if(|wait| wait.interval.to_us <= interval.from_us).is_some() {}
         let open = self.open.and_then(|open| self.wait(open));
-        let waited: u64 =
-            self.found.iter().copied().chain(open).map(|wait| wait.within(interval).length_us()).sum();
-        waited as f64 / interval.length_us().max(1) as f64
+        let mut shares = TimerShares::default();
+        for wait in self.found.iter().copied().chain(open) {
+            let waited_us = wait.interval.within(interval).length_us();
+            let share = waited_us as f64 / interval.length_us().max(1) as f64;
+            shares.all += share;
+            shares.answered += if wait.is_answered { share } else { 0.0 };
+        }
+        shares
     }
 
     /// Its time, where that is a wait for the timer.
-    fn wait(&self, open: OpenWait) -> Option<TimeInterval> {
-        let timers = open.interval.length_us() as f64 / open.rto_us.max(1) as f64;
-        (open.has_run_out && timers > 1.0 && timers <= self.longest_timers).then_some(open.interval)
+    fn wait(&self, open: OpenWait) -> Option<TimerWait> {
+        let length_us = open.interval.length_us();
+        let timers = length_us as f64 / open.rto_us.max(1) as f64;
+        let is_of_timer = open.has_run_out && timers > 1.0;
+        let is_of_few = open.few.is_some_and(|few| {
+            let is_late = length_us as f64 >= self.answer_round_trips * few.srtt_us as f64;
+            length_us >= self.least_us + few.min_rtt_us
+                && (few.was_sent_again || (few.is_answered && few.has_lost && is_late))
+        });
+        let is_answered = open.few.is_some_and(|few| few.is_answered);
+        let is_one = (is_of_timer || is_of_few) && timers <= self.longest_timers;
+        is_one.then_some(TimerWait { interval: open.interval, is_answered })
+    }
+}
+
+impl OpenWait {
+    /// What a later sample shows of it, the one that ends it among them.
+    fn see(&mut self, sample: &SenderSample) {
+        self.interval.to_us = sample.t_us;
+        self.has_run_out |= sample.timeouts > self.timeouts;
+        self.few = self.few.filter(|_| sample.unacked <= 2 * sample.mss);
+        if let Some(few) = &mut self.few {
+            few.was_sent_again |= sample.retransmits > few.retransmits;
+            few.is_answered |= sample.heard > few.heard;
+            few.has_lost |= sample.retransmits > 0;
+        }
+    }
+}
+
+impl FewSegments {
+    fn of(sample: &SenderSample) -> Option<Self> {
+        let _of_socket = sample.sent_age_us?;
+        (sample.unacked <= 2 * sample.mss).then_some(Self {
+            min_rtt_us: sample.min_rtt_us?,
+            srtt_us: sample.srtt_us?,
+            retransmits: sample.retransmits,
+            heard: sample.heard,
+            was_sent_again: false,
+            is_answered: false,
+            has_lost: false,
+        })
     }
 }
 
@@ -98,7 +186,7 @@ mod tests {
     }
 
     fn share(samples: &[(u64, u64, u64, u32)], from_ms: u64, to_ms: u64) -> f64 {
-        waits(samples).share(TimeInterval { from_us: from_ms * 1_000, to_us: to_ms * 1_000 })
+        waits(samples).shares(TimeInterval { from_us: from_ms * 1_000, to_us: to_ms * 1_000 }).all
     }
 
     #[test]
@@ -129,5 +217,53 @@ mod tests {
         );
         let idle = [(0, 5, 0, 0), (900, 5, 9, 0), (1_000, 8, 6, 0)];
         assert_eq!(share(&idle, 0, 900), 0.0, "nothing was out");
+    }
+
+    /// A request of one segment every now and then, with a round trip of 3 ms; at milliseconds: bytes acknowledged, bytes out, since when, retransmissions
+    /// and segments of the other side.
+    fn share_of_requests(samples: &[(u64, u64, u64, u64, u32, u64)], from_ms: u64, to_ms: u64) -> f64 {
+        let mut waits = TimerWaits::new(&STANDARD);
+        for &(t_ms, acked, unacked, sent_ms, retransmits, heard) in samples {
+            waits.add(&SenderSample {
+                t_us: t_ms * 1_000,
+                mss: 1_448,
+                acked: Some(acked),
+                unacked,
+                sent_age_us: Some((t_ms - sent_ms) * 1_000),
+                retransmits,
+                heard: Some(heard),
+                rto_us: Some(260_000),
+                srtt_us: Some(10_000),
+                min_rtt_us: Some(3_000),
+                ..SenderSample::default()
+            });
+        }
+        let shares = waits.shares(TimeInterval { from_us: from_ms * 1_000, to_us: to_ms * 1_000 });
+        assert!(shares.answered == shares.all, "{shares:?}");
+        shares.all
+    }
+
+    #[test]
+    fn a_probe_of_a_request_and_an_answer_that_the_other_end_sends_again_were_waited_for() {
+        let probed = [
+            (0, 0, 0, 0, 0, 0),
+            (10, 0, 1_448, 6, 0, 0),
+            (206, 0, 1_448, 205, 1, 0),
+            (216, 424, 0, 206, 1, 1),
+        ];
+        assert_eq!([share_of_requests(&probed, 6, 216), share_of_requests(&probed, 0, 6)], [1.0, 0.0]);
+        let answered = |retransmits, heard, to_ms| {
+            [
+                (0, 0, 0, 0, retransmits, 0),
+                (10, 0, 1_448, 6, retransmits, 0),
+                (to_ms, 424, 0, 6, retransmits, heard),
+            ]
+        };
+        assert_eq!(share_of_requests(&answered(1, 1, 216), 6, 216), 1.0);
+        assert_eq!(share_of_requests(&answered(1, 1, 206), 6, 206), 0.0, "an ACK may be delayed for so long");
+        assert_eq!(share_of_requests(&answered(1, 0, 216), 6, 216), 0.0, "an ACK without an answer");
+        assert_eq!(share_of_requests(&answered(0, 1, 216), 6, 216), 0.0, "nothing was ever lost");
+        let many = [(0, 0, 0, 0, 0, 0), (10, 0, 14_480, 6, 0, 0), (216, 424, 0, 206, 1, 1)];
+        assert_eq!(share_of_requests(&many, 6, 216), 0.0, "duplicate ACKs show it");
     }
 }

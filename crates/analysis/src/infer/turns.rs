@@ -19,6 +19,8 @@ struct TurnSample {
     heard: u32,
     /// Segments that this end sent again so far.
     sent_again: u32,
+    /// Payload segments that this end has out.
+    out: u32,
     /// Ages of the last payload sent and received, microseconds.
     sent_age_us: u64,
     heard_age_us: u64,
@@ -44,6 +46,8 @@ struct TurnTimes {
     from_us: u64,
     sent: u32,
     heard: u32,
+    /// Of what was heard, what came when all that was out before had been acknowledged: in a transfer that goes on, what is out never falls to 0.
+    answers: u32,
     asked_bytes: u64,
     /// Near the sender: with nothing queued or outstanding, and how much of it after a payload of the other side, or after an own one.
     idle: u64,
@@ -134,7 +138,11 @@ impl<'a> SocketTurns<'a> {
         self.last = Some(now);
         let interval = &mut self.interval;
         interval.sent = interval.sent.saturating_add(now.sent.wrapping_sub(before.sent));
-        interval.heard = interval.heard.saturating_add(now.heard.wrapping_sub(before.heard));
+        let heard = now.heard.wrapping_sub(before.heard);
+        interval.heard = interval.heard.saturating_add(heard);
+        if self.end == StreamEnd::Receiver || now.has_emptied_since(before) {
+            interval.answers = interval.answers.saturating_add(heard);
+        }
         let asked_bytes = now.asked_bytes.saturating_sub(before.asked_bytes);
         interval.asked_bytes = interval.asked_bytes.saturating_add(asked_bytes);
         interval.samples += 1;
@@ -310,7 +318,8 @@ impl<'a> SocketTurns<'a> {
             let batches = length_us / now.min_rtt_us.max(1);
             self.waits.turns = self.waits.turns.saturating_add(u32::try_from(batches).unwrap_or(u32::MAX));
         } else {
-            self.owed_us += round_trips_us;
+            let turns = interval.sent.min(interval.answers);
+            self.owed_us += u64::from(turns) * now.min_rtt_us;
             self.waits.turns = self.waits.turns.saturating_add(turns);
         }
         let parts = match self.end {
@@ -418,6 +427,7 @@ impl TurnSample {
             sent: info.data_segs_out?,
             heard: info.data_segs_in?,
             sent_again: info.retransmits,
+            out: u32::try_from(info.unacked_bytes / mss.max(1)).unwrap_or(u32::MAX),
             sent_age_us,
             heard_age_us: info.last_data_recv_us?,
             is_quiet: info.unacked_bytes == 0 && notsent == 0,
@@ -439,6 +449,12 @@ impl TurnSample {
     fn awaits_late_ack(&self, thresholds: &Thresholds) -> bool {
         let late_us = self.sent_age_us.saturating_sub(self.min_rtt_us) as f64;
         self.has_little_out && !self.is_held && late_us >= thresholds.late_ack_us.value()
+    }
+
+    /// Whether nothing was out at some time since `before`: all that is out now was sent since.
+    const fn has_emptied_since(&self, before: Self) -> bool {
+        let sent = self.sent.wrapping_sub(before.sent);
+        self.out <= sent.saturating_sub(self.sent_again.wrapping_sub(before.sent_again))
     }
 
     /// Whether the other side spoke last; in the same jiffy this end, which answers at once.

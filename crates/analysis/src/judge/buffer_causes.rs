@@ -101,29 +101,43 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     let rounds_us = thresholds.buffer_fixed_rounds.value() * round_trip_us(evidence)?;
     let is_fixed = |plateau: Plateau| plateau.steady_us as f64 >= rounds_us;
     if let Some(rcvbuf) = buffers.rcvbuf {
+        let rmem = buffers.receiver_limits.map(|limits| limits.tcp_rmem);
+        // `tcp_rcv_space_adjust()` moves the clamp with a buffer that it makes larger.
+        let has_outgrown_clamp =
+            rmem.is_some_and(|[_, first, largest]| rcvbuf.bytes > first && is_largest(rcvbuf.bytes, largest));
         // `tcp_win_from_space()`: of a buffer that packets fill, half and more is window.
         let of_buffer = window.bytes as f64 / rcvbuf.bytes.max(1) as f64;
-        if is_fixed(rcvbuf) && is_fixed(window) && of_buffer < thresholds.window_of_buffer.value() {
+        let is_narrow = of_buffer < thresholds.window_of_buffer.value();
+        if is_fixed(rcvbuf) && is_fixed(window) && is_narrow && !has_outgrown_clamp {
             return Some(Cause::Clamped);
         }
-        let [_, _, largest] = buffers.receiver_limits?.tcp_rmem;
+        let [_, first, largest] = rmem?;
+        // A window of the sender's first samples may be older than the buffer's first one.
+        let is_autotuned = has_grown(rcvbuf)
+            || rcvbuf.bytes == first
+            || window.bytes as f64 > thresholds.window_autotuned.value() * window.first_bytes as f64;
         return match (is_fixed(rcvbuf), is_largest(rcvbuf.bytes, largest)) {
             (true, true) => Some(Cause::Maximum),
             // `sock_setsockopt()`: what is asked beyond `rmem_max` becomes it, doubled.
             (true, false) if asks_for_more(&rcvbuf, buffers) => Some(Cause::RmemMax),
             (true, false) => Some(Cause::Program),
-            (false, _) => has_grown(rcvbuf).then_some(Cause::Autotuning),
+            (false, _) => is_autotuned.then_some(Cause::Autotuning),
         };
     }
-    if !is_fixed(window) {
-        return has_grown(window).then_some(Cause::Autotuning);
-    }
-    let scale = buffers.window_scale?;
-    let promised = 1_u64 << (u32::from(scale) + SCALE_BITS);
-    let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
     // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
     // set one before the handshake.
-    if largest.is_some_and(|largest| promised.saturating_mul(2) <= largest) {
+    let promised = buffers.window_scale.map(|scale| 1_u64 << (u32::from(scale) + SCALE_BITS));
+    let largest = buffers.receiver_limits.map(|limits| limits.tcp_rmem[2].max(limits.rmem_max.unwrap_or(0)));
+    let is_set_before =
+        promised.zip(largest).is_some_and(|(promised, largest)| promised.saturating_mul(2) <= largest);
+    if !is_fixed(window) {
+        // The first window of the host's usual buffer has yet to grow.
+        let is_usual = !is_set_before
+            && buffers.receiver_limits.is_some_and(|limits| window.bytes <= limits.tcp_rmem[1]);
+        return (has_grown(window) || is_usual).then_some(Cause::Autotuning);
+    }
+    let (scale, promised) = buffers.window_scale.zip(promised)?;
+    if is_set_before {
         return Some(Cause::Program);
     }
     // A buffer that a program has set before the handshake is there from the beginning: only the part of it that is window may still grow.
@@ -271,8 +285,10 @@ mod tests {
         assert_eq!(with_window(90_000, steady(225_000)), Some(Cause::Program), "0.4 of the buffer");
         assert_eq!(with_window(90_000, steady(225_001)), Some(Cause::Clamped), "TCP_WINDOW_CLAMP");
         assert_eq!(with_window(90_000, growing(225_001)), Some(Cause::Autotuning));
-        let young = Plateau { steady_us: 700_000, ..steady(131_072).unwrap_or_default() };
-        assert_eq!(rwnd(Some(young)), None, "seven round trips");
+        let young = |bytes| Some(Plateau { steady_us: 700_000, ..steady(bytes).unwrap_or_default() });
+        assert_eq!(rwnd(young(200_000)), None, "seven round trips");
+        assert_eq!(rwnd(young(131_072)), Some(Cause::Autotuning), "the usual one, which has yet to grow");
+        assert_eq!(with_window(90_000, steady(6_291_456)), Some(Cause::Maximum), "no clamp stays so small");
     }
 
     #[test]

@@ -84,7 +84,9 @@ impl<'a> Refiner<'a> {
             return Some(Cause::IdleRestart);
         }
         let is_awaited = trace.at_least(self.thresholds.timer_awaited, sender.timer_share);
-        if is_awaited && !self.had_arrived(&mut trace) {
+        // An answer that was lost took the ACK with it.
+        let is_of_answers = trace.at_least(self.thresholds.timer_awaited, sender.answer_timer_share);
+        if is_awaited && (is_of_answers || !self.had_arrived(&mut trace)) {
             return Some(Cause::Timeout);
         }
         let recent = self.last.filter(|(at_us, _)| evidence.to_us - at_us <= self.memory_us);
@@ -149,7 +151,11 @@ impl<'a> Refiner<'a> {
             trace.at_least(self.thresholds.loss_in_queue, self.over_base(rtt_us as f64))
         });
         Some(match way.loss?.value {
-            LossKind::Chance if has_risen && way.rate_bps.is_some() => Cause::QueueLoss,
+            LossKind::Chance
+                if has_risen && way.rate_bps.is_some() && self.losses.data.may_be(LossKind::Queue) =>
+            {
+                Cause::QueueLoss
+            }
             kind => kind.into(),
         })
     }

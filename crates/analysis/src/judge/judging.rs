@@ -579,7 +579,7 @@ impl<'a> JudgedStream<'a> {
         let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.receiver_stack);
         let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
         if let Some(sender) = &mut evidence.sender {
-            sender.timer_share = self.cutter.timer_share(epoch.interval);
+            self.cutter.add_timer_shares(epoch.interval, sender);
             sender.ignores_losses = self.congestion_control == "bbr";
         }
         self.judge_evidence(&evidence, around, facts, flow);

@@ -10,7 +10,7 @@ use pipefill_capture::write::file_name;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{AqmSummary, PathFacts, Setting};
+use pipefill_core::record::{AqmSummary, PathCounts, PathFacts, Setting};
 use pipefill_core::scenario::TraceModel;
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
@@ -182,6 +182,11 @@ fn tell(
     taken: TakenPath<'_>,
     carried: &Carried,
 ) -> Result<(), Failure> {
+    let [forward, reverse] = Direction::ALL.map(|direction| PathCounts::of(&carried.counters, direction));
+    for (watcher, is_far) in watchers.iter_mut().zip([false, true]) {
+        let [from_here, to_here] = if is_far { [reverse, forward] } else { [forward, reverse] };
+        watcher.path_counted(from_here, to_here);
+    }
     let mut found = watchers.iter_mut().map(|watcher| watcher.found(usize::MAX));
     let mut connections = found.next().unwrap_or_default();
     found.for_each(|peer| connections.ask_senders(&peer));

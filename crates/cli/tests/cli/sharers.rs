@@ -87,6 +87,7 @@ fn judged_alone(directory: &Path) -> RunVerdict {
         offered: None,
         every: Duration::from_millis(10),
         samples: &samples,
+        peer_samples: &[],
         packets: ConnectionPackets::default(),
         exact: None,
         cpu: ConnectionCpu::default(),

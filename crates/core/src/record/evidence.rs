@@ -120,6 +120,13 @@ impl Counter {
         format!("path {}", direction.as_str())
     }
 
+    /// Packets that the path counted in `direction`, by these of its counters; `None` where it did not count them: that is not 0.
+    pub fn of_path(counters: &[Self], direction: Direction, count: PathCount) -> Option<u64> {
+        let (place, name) = (Self::path_place(direction), format!("{}_packets", count.name()));
+        let mut all = counters.iter();
+        all.find(|counter| counter.place == place && counter.name == name).map(Self::increase)
+    }
+
     /// By how much it rose during the run.
     pub const fn increase(&self) -> u64 {
         self.after.saturating_sub(self.before)
@@ -127,11 +134,9 @@ impl Counter {
 }
 
 impl Manifest {
-    /// Packets that the path counted in `direction` during the run. `None` where it did not count them: that is not 0.
+    /// See [`Counter::of_path`].
     pub fn path_count(&self, direction: Direction, count: PathCount) -> Option<u64> {
-        let (place, name) = (Counter::path_place(direction), format!("{}_packets", count.name()));
-        let mut all = self.counters.iter();
-        all.find(|counter| counter.place == place && counter.name == name).map(Counter::increase)
+        Counter::of_path(&self.counters, direction, count)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::cell::{Direction, PathSpec};
 use crate::limit::Cause;
-use crate::record::ReadFrom;
+use crate::record::{Counter, DropReason, PathCount, ReadFrom};
 use crate::stacks::Stack;
 use crate::units::QueueLimit;
 use schemars::JsonSchema;
@@ -223,14 +223,16 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// What the emulated `path` was asked for: round trip, rate, and the longest wait in its queue. Behind a trace of rates neither of the latter two is
-    /// known, and behind one of delays the round trip is not: the record does not say when in the trace it was.
+    /// What the emulated `path` was asked for: round trip, rate, the longest wait in its queue, and an inner link that drops silently. Behind a trace of
+    /// rates neither rate nor queue is known, and behind one of delays the round trip is not: the record does not say when in the trace it was.
     pub fn asked(path: &PathSpec) -> Self {
         let micros = |time: Duration| Fact::asked(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         let way = |direction| {
             let bottleneck = path.way(direction).bottleneck.as_ref();
             let is_steady = path.way(direction).rate_trace.is_none();
-            bottleneck.map_or_else(WayFacts::default, |bottleneck| WayFacts {
+            let black_hole = path.black_hole_mtu(direction).map(Fact::asked);
+            let without_rate = WayFacts { black_hole_mtu: black_hole, ..WayFacts::default() };
+            bottleneck.map_or(without_rate, |bottleneck| WayFacts {
                 rate_bps: is_steady.then(|| Fact::asked(bottleneck.rate.bps())),
                 queue_us: is_steady.then(|| {
                     micros(
@@ -242,7 +244,7 @@ impl PathFacts {
                     QueueLimit::Bytes(_) | QueueLimit::Bdp(_) => None,
                 },
                 has_aqm: path.way(direction).aqm.is_some(),
-                ..WayFacts::default()
+                ..without_rate
             })
         };
         let has_one_rtt = path.forward.delay_trace.is_none() && path.reverse.delay_trace.is_none();
@@ -297,6 +299,13 @@ pub struct WayFacts {
     /// Whether a discipline manages its queue, as somebody asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_aqm: bool,
+    /// The largest IP packet, in bytes, of an inner link that drops larger ones and tells nobody (RFC 2923, 2.1); absent where there is none, or nobody
+    /// asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub black_hole_mtu: Option<Fact<u16>>,
+    /// What an emulated path counted of all connections together; absent where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<PathCounts>,
     /// What got through at the slowest although the queue stood, bits per second of payload: others share the bottleneck, or its rate changes.
     /// Absent where that is always nearly the same.
     #[serde(default)]
@@ -312,6 +321,64 @@ impl WayFacts {
     /// Whether losses look like those of a queue that overflows.
     pub fn has_full_queue(&self) -> bool {
         self.loss.is_some_and(|loss| loss.value == LossKind::Queue)
+    }
+}
+
+/// What one direction of an emulated path counted, in packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct PathCounts {
+    /// Offered to the path.
+    pub offered_packets: u64,
+    /// Left the delay element after a packet that had reached it later (RFC 4737).
+    pub reordered_packets: u64,
+    /// Dropped by chance.
+    pub dropped_random_loss_packets: u64,
+    /// Dropped by the inner link's MTU; absent where there is no such link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_exceeds_mtu_packets: Option<u64>,
+    /// Dropped by the policer; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_policed_packets: Option<u64>,
+    /// Dropped by the delay element's limit.
+    pub dropped_delay_limit_packets: u64,
+    /// Dropped by the full queue.
+    pub dropped_queue_full_packets: u64,
+    /// Dropped by the queue's discipline though there was room; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_aqm_packets: Option<u64>,
+    /// Dropped because they are larger than the token bucket.
+    pub dropped_exceeds_burst_packets: u64,
+}
+
+impl PathCounts {
+    /// Those of `direction` among `counters`; `None` where the path is not among them.
+    pub fn of(counters: &[Counter], direction: Direction) -> Option<Self> {
+        let count = |count| Counter::of_path(counters, direction, count);
+        let dropped = |reason| count(PathCount::Dropped(reason));
+        Some(Self {
+            offered_packets: count(PathCount::Offered)?,
+            reordered_packets: count(PathCount::Reordered)?,
+            dropped_random_loss_packets: dropped(DropReason::RandomLoss)?,
+            dropped_exceeds_mtu_packets: dropped(DropReason::ExceedsMtu),
+            dropped_policed_packets: dropped(DropReason::Policed),
+            dropped_delay_limit_packets: dropped(DropReason::DelayLimit)?,
+            dropped_queue_full_packets: dropped(DropReason::QueueFull)?,
+            dropped_aqm_packets: dropped(DropReason::Aqm),
+            dropped_exceeds_burst_packets: dropped(DropReason::ExceedsBurst)?,
+        })
+    }
+
+    /// Packets that were dropped for `reason`; `None` where nothing of the path does so.
+    pub const fn dropped(&self, reason: DropReason) -> Option<u64> {
+        match reason {
+            DropReason::RandomLoss => Some(self.dropped_random_loss_packets),
+            DropReason::ExceedsMtu => self.dropped_exceeds_mtu_packets,
+            DropReason::Policed => self.dropped_policed_packets,
+            DropReason::DelayLimit => Some(self.dropped_delay_limit_packets),
+            DropReason::QueueFull => Some(self.dropped_queue_full_packets),
+            DropReason::Aqm => self.dropped_aqm_packets,
+            DropReason::ExceedsBurst => Some(self.dropped_exceeds_burst_packets),
+        }
     }
 }
 

@@ -200,6 +200,7 @@ impl MeasuredTest {
                 exact: None,
                 cpu: ConnectionCpu::default(),
                 sender_samples,
+                receiver_samples: Vec::new(),
             }
         };
         samples.into_iter().enumerate().map(own).collect()
@@ -228,6 +229,7 @@ impl MeasuredTest {
                     exact: None,
                     cpu: ConnectionCpu::default(),
                     sender_samples,
+                    receiver_samples: Vec::new(),
                 }
             })
             .collect()

@@ -10,6 +10,7 @@ use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
 use crate::findings::verdict::ShortReading;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::{STANDARD, Thresholds};
+use crate::infer::drops::Drops;
 use crate::infer::{Inference, KnownPath, KnownRun, delivery, is_flight_estimated, is_sample_per_round};
 use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
@@ -35,6 +36,8 @@ pub struct Connection<'a> {
     pub every: Duration,
     /// What its socket showed.
     pub samples: &'a [TcpSample],
+    /// What the peer's socket showed meanwhile, by the same clock, where it was sampled too.
+    pub peer_samples: &'a [TcpSample],
     /// What its packets showed, where they were captured.
     pub packets: ConnectionPackets<'a>,
     /// What BPF told of it, where that is permitted.
@@ -80,6 +83,25 @@ pub struct Carried {
     pub sent: u64,
     /// Received from it.
     pub received: u64,
+    /// Outstanding after the retransmission timer has run out, and what waits behind it: nobody has answered. By the last sample.
+    pub unanswered: u64,
+}
+
+impl Carried {
+    /// What this end sent or sends in vain.
+    pub const fn offered(self) -> u64 {
+        self.sent.saturating_add(self.unanswered)
+    }
+
+    /// Which way most of it went, or was to go.
+    pub const fn direction(self) -> Direction {
+        if self.received > self.offered() { Direction::Reverse } else { Direction::Forward }
+    }
+
+    /// In that direction.
+    pub const fn most(self) -> u64 {
+        if self.received > self.offered() { self.received } else { self.offered() }
+    }
 }
 
 /// States (`include/net/tcp_states.h`) in which this end's FIN is acknowledged, and in which the peer's has come: the kernel counts either as a byte.
@@ -105,7 +127,12 @@ impl Connection<'_> {
             let ends = samples.first().zip(samples.last());
             ends.map_or(0, |(first, last)| last.acked_bytes.saturating_sub(first.acked_bytes))
         };
+        let last = self.samples.last().map(|last| last.info);
+        let unanswered = last
+            .filter(|info| info.backoff.is_some_and(|doublings| doublings > 0))
+            .map(|info| info.unacked_bytes.saturating_add(info.notsent_bytes.map_or(0, u64::from)));
         Carried {
+            unanswered: unanswered.unwrap_or(0),
             sent: of_socket(|info| info.bytes_acked, &OWN_FIN_ACKED).max(of_packets(self.packets.sent)),
             received: of_socket(|info| info.bytes_received, &PEERS_FIN_CAME)
                 .max(of_packets(self.packets.received)),
@@ -114,13 +141,14 @@ impl Connection<'_> {
 
     /// The flows, and the end that each is seen from: the sender's where it sent or tries to, the receiver's where it received.
     fn streams(&self) -> impl Iterator<Item = (u32, StreamEnd)> + Clone + use<> {
-        let Carried { sent, received } = self.carried();
+        let Carried { sent, received, unanswered } = self.carried();
         let waits =
             |info: &TcpInfo| info.unacked_bytes > 0 || info.notsent_bytes.is_some_and(|bytes| bytes > 0);
         let tries = self.samples.iter().any(|sample| waits(&sample.info))
             || self.packets.sent.iter().any(|sample| sample.unacked_bytes > 0);
         let is_silent = self.packets.sent.last().is_some_and(|last| last.waits.silence_us > 0);
-        let sender = (sent > 0 || is_silent || (tries && received == 0)).then_some(StreamEnd::Sender);
+        let sends = sent > 0 || is_silent || unanswered > received || (tries && received == 0);
+        let sender = sends.then_some(StreamEnd::Sender);
         let receiver = (received > 0).then_some(StreamEnd::Receiver);
         (0..).zip([sender, receiver].into_iter().flatten())
     }
@@ -133,6 +161,7 @@ impl Connection<'_> {
             let info = self.counted(sample);
             streams.clone().map(move |(stream, end)| TcpSample { stream, end, info, ..sample.clone() })
         });
+        let samples = in_order_of_time(samples, self.peer_rows());
         let packets = self.streams().flat_map(|(stream, end)| {
             self.packets_of(end).map(move |sample| PacketSample { stream, end, ..sample })
         });
@@ -140,6 +169,20 @@ impl Connection<'_> {
             self.streams().flat_map(|(stream, end)| self.cpu.rows(stream, end)).collect();
         cpu.sort_by_key(AnyRow::t_us);
         samples.map(AnyRow::Tcp).chain(packets.map(AnyRow::Packets)).chain(cpu)
+    }
+
+    /// What the peer's socket shows as the receiver of what this end sends.
+    fn peer_rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
+        let sent = self.streams().find(|&(_, end)| end == StreamEnd::Sender);
+        let peer = sent.zip(self.peer_samples.first()).map(|((stream, _), first)| {
+            self.peer_samples.iter().map(move |sample| TcpSample {
+                stream,
+                end: StreamEnd::Receiver,
+                info: sample.info.since(&first.info),
+                ..sample.clone()
+            })
+        });
+        peer.into_iter().flatten()
     }
 
     fn packets_of(&self, end: StreamEnd) -> impl DoubleEndedIterator<Item = PacketSample> + '_ {
@@ -269,7 +312,7 @@ impl Connection<'_> {
             us.is_some_and(|us| us as f64 >= thresholds.reading_busy.value() * span_us as f64)
         };
         let is_an_event = is_busy(now.rwnd_limited_us) || last.info.rto_count > first.info.rto_count;
-        let Carried { sent, received } = self.carried();
+        let Carried { sent, received, .. } = self.carried();
         (sent >= received
             && f64::from(segments) < thresholds.reading_segments.value()
             && is_busy(now.busy_us)
@@ -281,6 +324,19 @@ impl Connection<'_> {
     pub fn judge(&self) -> Vec<Judged> {
         judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default()
     }
+}
+
+/// Samples of both ends, each in order of time.
+fn in_order_of_time(
+    own: impl Iterator<Item = TcpSample>,
+    peer: impl Iterator<Item = TcpSample>,
+) -> impl Iterator<Item = TcpSample> {
+    let (mut own, mut peer) = (own.peekable(), peer.peekable());
+    std::iter::from_fn(move || match (own.peek(), peer.peek()) {
+        (Some(next), Some(other)) if other.t_us < next.t_us => peer.next(),
+        (Some(_), _) => own.next(),
+        (None, _) => peer.next(),
+    })
 }
 
 /// A flow, and what its verdict rests on.
@@ -318,7 +374,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         streams: &streams,
         path: KnownPath::observed(family, &PathFacts::default(), emulated),
         warmup: Some(Duration::ZERO),
-        drops: Default::default(),
+        drops: Direction::ALL.map(|direction| Drops::of_emulated(emulated, direction)),
         host_rate: None,
         writes_all: first.observed.writes_all,
         is_flight_estimated: is_flight_estimated(&first.observed),

@@ -1,6 +1,6 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
-use super::connection::{Carried, Connection, Exact, Judged, judge_together};
+use super::connection::{Connection, Exact, Judged, judge_together};
 use super::datagram_report::DatagramReport;
 use crate::findings::experiment::SCHEMA;
 use crate::findings::metrics::RetransmitCounts;
@@ -85,7 +85,7 @@ impl Connections {
     }
 
     /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's. Of a connection
-    /// that carried nothing here, or is not here, the other end is asked too.
+    /// that carried less here than the other end sends in vain, or is not here, the other end is asked too.
     pub fn ask_senders(&mut self, peer: &Self) {
         for sender in peer.connections.iter().filter(|other| other.direction == Some(Direction::Forward)) {
             let is_its = |finding: &ConnectionFinding| {
@@ -99,14 +99,19 @@ impl Connections {
                 finding.take_from_sender(sender.clone());
                 continue;
             }
-            let is_silent = own.is_none_or(|own| self.connections[own].rate_bps.unwrap_or(0) == 0);
-            if is_silent && sender.verdict.limited_by.is_some() {
-                let (local, remote) = (sender.remote.clone(), sender.local.clone());
-                let direction = Some(Direction::Reverse);
-                let mut finding = ConnectionFinding { local, remote, direction, ..Default::default() };
+            let has_less = own.is_none_or(|own| {
+                let own = self.connections[own].payload;
+                own == 0 || own < sender.payload
+            });
+            if has_less && sender.verdict.limited_by.is_some() {
+                let own = own.unwrap_or_else(|| {
+                    let (local, remote) = (sender.remote.clone(), sender.local.clone());
+                    self.connections.push(ConnectionFinding { local, remote, ..Default::default() });
+                    self.connections.len() - 1
+                });
+                let finding = &mut self.connections[own];
+                finding.direction = Some(Direction::Reverse);
                 finding.take_from_sender(sender.clone());
-                // It tells more than an end that waits.
-                self.connections.insert(own.unwrap_or(self.connections.len()), finding);
             }
         }
     }
@@ -157,6 +162,10 @@ pub struct ConnectionFinding {
     /// Its times, and what happened to it.
     #[serde(flatten)]
     pub times: FlowTimes,
+    /// Payload that it carried in its direction, or has out in vain, bytes.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub payload: u64,
     /// Who held it when.
     #[serde(skip)]
     #[schemars(skip)]
@@ -230,11 +239,12 @@ impl ConnectionFinding {
             finding.verdict = Verdict::too_short(VerdictReason::SeenOnce);
             return (finding, None);
         }
-        let Carried { sent, received } = connection.carried();
+        let carried = connection.carried();
         let span_us = connection.span_us().max(1);
-        finding.rate_bps = Some(sent.max(received).saturating_mul(8_000_000) / span_us);
+        finding.rate_bps = Some(carried.sent.max(carried.received).saturating_mul(8_000_000) / span_us);
+        finding.payload = carried.most();
         let flows = judge();
-        let main = if received > sent { Direction::Reverse } else { Direction::Forward };
+        let main = carried.direction();
         match flows.into_iter().find(|judged| judged.flow.figures.direction == main) {
             Some(Judged { flow, ledger }) => {
                 finding.direction = Some(main);

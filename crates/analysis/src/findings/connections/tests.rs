@@ -38,6 +38,7 @@ fn the_family_follows_from_the_socket_s_address() {
             offered: None,
             every: std::time::Duration::from_secs(1),
             samples: &[],
+            peer_samples: &[],
             packets: ConnectionPackets::default(),
             exact: None,
             cpu: ConnectionCpu::default(),
@@ -96,6 +97,7 @@ fn of_waiting<T>(
         offered,
         every: std::time::Duration::from_millis(100),
         samples: &samples,
+        peer_samples: &[],
         packets: ConnectionPackets::default(),
         exact: None,
         cpu: ConnectionCpu::default(),
@@ -200,6 +202,7 @@ fn a_fin_that_came_is_no_payload() {
         info.state = if n == 99 { 8 } else { 1 };
     });
     assert_eq!(found.direction, Some(Direction::Forward), "{found:#?}");
+    assert_eq!((found.payload > 20 * MSS, found.rate_bps), (true, Some(0)), "what it sends in vain");
     assert_eq!(
         (found.verdict.limited_by, found.verdict.cause),
         (Some(LimitedBy::Path), Some(Cause::Silence))
@@ -207,22 +210,22 @@ fn a_fin_that_came_is_no_payload() {
 }
 
 #[test]
-fn the_far_end_is_asked_of_a_connection_that_carried_nothing_here() {
-    let ends = |local: &str, remote: &str, rate_bps, direction| ConnectionFinding {
+fn the_far_end_is_asked_of_a_connection_that_carried_less_here_than_it_sends_in_vain() {
+    let ends = |local: &str, remote: &str, payload, direction| ConnectionFinding {
         local: local.to_owned(),
         remote: remote.to_owned(),
-        rate_bps: Some(rate_bps),
+        payload,
         direction: Some(direction),
         ..ConnectionFinding::default()
     };
     let verdict = Verdict { limited_by: Some(LimitedBy::Path), ..Verdict::default() };
     let far = Connections {
-        connections: vec![ConnectionFinding { verdict, ..ends("b:80", "a:9", 0, Direction::Forward) }],
+        connections: vec![ConnectionFinding { verdict, ..ends("b:80", "a:9", 500, Direction::Forward) }],
         ..Connections::new()
     };
-    let seen = |rate_bps| {
+    let seen = |payload| {
         let mut near = Connections {
-            connections: vec![ends("a:9", "b:80", rate_bps, Direction::Forward)],
+            connections: vec![ends("a:9", "b:80", payload, Direction::Forward)],
             ..Connections::new()
         };
         near.ask_senders(&far);
@@ -230,11 +233,8 @@ fn the_far_end_is_asked_of_a_connection_that_carried_nothing_here() {
         near.connections.iter().map(limit).collect::<Vec<_>>()
     };
     let own = (Some(Direction::Forward), None);
-    assert_eq!(
-        seen(0),
-        [(Some(Direction::Reverse), Some(LimitedBy::Path)), own],
-        "what tells more comes first"
-    );
+    let of_the_far_end = (Some(Direction::Reverse), Some(LimitedBy::Path));
+    assert_eq!([seen(0), seen(499)], [[of_the_far_end]; 2], "nothing, and less");
     assert_eq!(seen(1_000), [own], "it carried something: that is what the command did");
 }
 
@@ -246,6 +246,7 @@ fn captured<'a>(sent: &'a [PacketSample], received: &'a [PacketSample]) -> Conne
         offered: None,
         every: std::time::Duration::from_millis(10),
         samples: &[],
+        peer_samples: &[],
         packets: ConnectionPackets { sent, received, ..ConnectionPackets::default() },
         exact: None,
         cpu: ConnectionCpu::default(),

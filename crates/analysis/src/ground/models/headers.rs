@@ -33,6 +33,12 @@ impl Headers {
         Self { ip: u64::from(path.family.header()), mtu: u64::from(path.mtu) }
     }
 
+    /// The same of packets of at most `mtu` bytes.
+    #[must_use]
+    pub(crate) fn with_mtu(self, mtu: u16) -> Self {
+        Self { mtu: mtu.into(), ..self }
+    }
+
     /// TCP payload of a full segment with timestamps, bytes; at least 1.
     pub const fn mss(self) -> u64 {
         let mss = self.mtu.saturating_sub(self.ip + TCP_WITH_TIMESTAMPS);

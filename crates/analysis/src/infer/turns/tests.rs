@@ -129,6 +129,36 @@ fn requests_that_overlap_are_one_turn_and_what_opens_a_window_is_none() {
     }
 }
 
+/// An upload in whose round trips of 90 ms the other side opens a window: what is out never falls to 0.
+#[test]
+fn what_is_said_while_data_stays_out_ends_no_turn() {
+    let turns_of = |out: u64| {
+        let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD);
+        for at in 0..500_u64 {
+            let info = TcpInfo {
+                mss_bytes: SEGMENT as u32,
+                cwnd_bytes: Some(200 * SEGMENT),
+                rwnd_bytes: Some(1_000_000),
+                min_rtt_us: Some(90_000),
+                unacked_bytes: out * SEGMENT,
+                notsent_bytes: Some(0),
+                data_segs_out: Some(at as u32 * 5),
+                data_segs_in: Some((at / 12) as u32),
+                bytes_received: Some(at / 12 * 400),
+                last_data_sent_us: Some(0),
+                last_data_recv_us: Some(at % 12 * 10_000),
+                busy_us: Some(at * 10_000),
+                ..TcpInfo::default()
+            };
+            turns.observe(&of_sender(at * 10_000, info));
+        }
+        let _waits = turns.finish();
+        turns.sums().turns
+    };
+    assert_eq!([turns_of(40), turns_of(6)], [0; 2]);
+    assert!(turns_of(5) > 30, "all that is out was sent since the sample before");
+}
+
 #[test]
 fn less_than_a_segment_that_waits_for_a_late_ack_is_held_by_nagle() {
     let (rtt_us, delay_us) = (2_000, 40_000);

@@ -271,18 +271,24 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     },
 };
 
-/// The same of a socket. The handshake's segments are smaller ones that were answered.
+/// The same of a socket. The handshake's segments are smaller ones that were answered. Where the link is known, no full-size segment is ever answered, and
+/// the first timer shows that one waits.
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
-    question: "Has the retransmission timer been doubled at least three times for full-size segments of which none was ever acknowledged, or which a link of the scenario drops silently?",
+    question: "Are full-size segments out that wait for the retransmission timer, which a link of the path is known to drop silently, or of which none was ever acknowledged after it was doubled at least three times?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        let never_a_full_one = match evidence.plan {
-            Some(_) => evidence.path.drops_full_segments,
-            None => sender.acked_so_far < sender.mss && sender.has_full_segments_out,
-        };
-        never_a_full_one && (SILENCE_BY_TIMER.holds)(evidence, t, trace) && sender.unacked_least >= sender.mss
+        let has_one_out = sender.has_full_segments_out && sender.unacked_least >= sender.mss;
+        if evidence.path.drops_full_segments {
+            return has_one_out
+                && (sender.backoff_least.is_some_and(|doublings| doublings > 0)
+                    || trace.at_least(t.timer_awaited, sender.timer_share));
+        }
+        has_one_out
+            && evidence.plan.is_none()
+            && sender.acked_so_far < sender.mss
+            && (SILENCE_BY_TIMER.holds)(evidence, t, trace)
     },
 };
 

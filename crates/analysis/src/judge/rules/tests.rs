@@ -450,6 +450,27 @@ fn nothing_that_comes_back_for_three_timers_is_silence_or_a_link_that_is_too_sma
     assert_eq!([waiting(true), waiting(false)], ["path.mtu", "path.silence"]);
 }
 
+/// An emulated path says so. What was acknowledged before does not matter, nor how often the timer has run out.
+#[test]
+fn full_segments_that_a_known_link_drops_wait_for_it_since_the_first_timer() {
+    let rule = |drops_full_segments, has_full_segments_out, backoff, timer_share| {
+        let sender = SenderEvidence {
+            backoff_least: Some(backoff),
+            timer_share,
+            acked_so_far: 500_000,
+            mss: 1_448,
+            unacked_least: 14_480,
+            has_full_segments_out,
+            ..idle()
+        };
+        let path = PathEvidence { drops_full_segments, ..PathEvidence::default() };
+        rule_of(Evidence { sender: Some(sender), path, ..Evidence::default() })
+    };
+    assert_eq!([rule(true, true, 1, 0.0), rule(true, true, 0, 0.5)], ["path.mtu.by_timer"; 2]);
+    assert_eq!(rule(true, true, 0, 0.4), "unknown.waiting_unexplained", "no timer has run out");
+    assert_eq!([rule(true, false, 0, 0.5), rule(false, true, 0, 0.5)], ["cwnd.timeout"; 2]);
+}
+
 #[test]
 fn every_rule_has_a_name_of_its_own_that_begins_with_its_holder() {
     let names: std::collections::BTreeSet<&str> = RULES.iter().map(|rule| rule.id.as_str()).collect();
