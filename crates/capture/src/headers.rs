@@ -1,6 +1,6 @@
 //! From a packet's bytes to its TCP segment or UDP datagram: link header, tags, tunnels, IP, TCP or UDP.
 //!
-//! Lengths come from the headers, not from what was captured, so that a capture of headers alone tells the same. What is neither, or can't
+//! Lengths come from the headers, not from the captured bytes, so that a capture of headers alone gives the same result. What is neither, or can't
 //! be understood, is counted by its kind ([`Other`]) and never guessed. Own code: etherparse reads no PPPoE, MPLS, PPP, 802.11 or tunnel, and needs whole headers.
 
 mod datagram;

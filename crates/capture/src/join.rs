@@ -92,7 +92,7 @@ pub struct Delay {
     pub at_loss_ns: Option<i64>,
 }
 
-/// Reads both captures and joins what `pairing` says that they have in common.
+/// Reads both captures and joins the connections that `pairing` found in both.
 pub fn join<A: Read, B: Read>(
     first: &mut Reader<'_, A>,
     second: &mut Reader<'_, B>,

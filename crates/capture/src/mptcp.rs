@@ -39,7 +39,7 @@ pub fn mptcp_connections(connections: &[&Connection]) -> Vec<MptcpConnection> {
     found
 }
 
-/// The version, and the tokens of both ends as far as their keys were seen, that of the end that was called last.
+/// The version, and the tokens of the ends whose keys were seen; the token of the called end comes last.
 fn first_subflow(connection: &Connection) -> Option<(u8, Vec<u32>)> {
     let capable = |side| match connection.mptcp(side)? {
         Mptcp::Capable { version, key, peer_key } => Some((version, key, peer_key)),

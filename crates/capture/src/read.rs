@@ -32,7 +32,7 @@ use source::Source;
 use std::io::Read;
 use std::ops::Range;
 
-/// More captured bytes than this are no packet: a damaged length. The largest that Linux hands over are of BIG TCP, 512 KiB.
+/// A larger length of a captured packet is damaged: the largest packets of Linux, those of BIG TCP, have 512 KiB.
 pub const PACKET_LIMIT: u32 = 16 << 20;
 
 /// The kind of a packet's first header: a number of `LINKTYPE_` (<https://www.tcpdump.org/linktypes.html>).
@@ -58,7 +58,7 @@ pub struct Packet<'a> {
     /// Nanoseconds since 1970. 0 where the container has no time for it (a simple packet block), the ends of the type for times before
     /// 1970 and after 2554.
     pub time_ns: u64,
-    /// The same as if the clock had not been set back: times go on from the latest before that. That of the packet before where it has none.
+    /// The time without steps back of the clock: times continue from the latest one. A packet without a time has the previous packet's.
     pub steady_ns: u64,
     /// How often the clock had been set back by then: from packets with the same number times can be measured.
     pub stretch: u32,
@@ -93,7 +93,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What somebody noted at this packet (pcapng's `opt_comment`), where it is UTF-8.
+    /// The comments on this packet (pcapng's `opt_comment`) that are UTF-8.
     pub fn comments(&self) -> Comments<'a> {
         Comments::new(self.options, self.is_big_endian)
     }
@@ -132,7 +132,7 @@ impl PacketLocation {
 enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
-    /// An error was told.
+    /// An error was returned.
     Broken,
 }
 
@@ -186,7 +186,7 @@ impl<'m, R: Read> Reader<'m, R> {
     /// The next packet; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// Where the capture broke, and what was expected there. Told once.
+    /// Where the capture broke, and what was expected there. Returned once.
     #[inline(always)]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         let read = match &mut self.format {
@@ -235,17 +235,17 @@ impl<'m, R: Read> Reader<'m, R> {
         self.compression
     }
 
-    /// Packets so far.
+    /// How many packets were read.
     pub const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Bytes of the unpacked capture that were read so far.
+    /// How many bytes of the unpacked capture were read.
     pub const fn bytes_read(&self) -> u64 {
         self.source.offset()
     }
 
-    /// How often and how far times ran backwards so far.
+    /// How often and how far the times of packets that were read ran backwards.
     pub const fn backward_times(&self) -> BackwardTimes {
         self.clock.backward()
     }
@@ -260,7 +260,7 @@ impl<'m, R: Read> Reader<'m, R> {
         &self.comments
     }
 
-    /// Packets that the capture itself missed, as its statistics blocks so far say (`isb_ifdrop`); `None` where none does.
+    /// Packets that the capture itself missed, by the statistics blocks that were read (`isb_ifdrop`); `None` without such a block.
     pub const fn dropped(&self) -> Option<u64> {
         self.dropped
     }
@@ -275,7 +275,7 @@ fn next_of_pcapng<'s, R: Read>(
 ) -> Result<Option<Packet<'s>>, ReadError> {
     match pcapng.advance(source, comments, dropped) {
         Ok(Some(found)) => Ok(Some(found.packet(source))),
-        // Zeros in place of what can't be had are no block.
+        // Where bytes could not be read, zeros stand in for them: those are not a block.
         end_or_error => source.check().and(end_or_error.map(|_| None)),
     }
 }

@@ -45,19 +45,19 @@ pub trait Observer {
     #[inline]
     fn segment(&mut self, _connection: &Connection, _event: &Event) {}
 
-    /// A retransmission of `side` that was told earlier turned out to be for nothing.
+    /// An earlier retransmission of `side`, which the observer has had as an event, turned out to be needless.
     fn spurious(&mut self, _connection: &Connection, _side: Side, _spurious: &Spurious) {}
 
     /// A UDP datagram, which belongs to no connection.
     fn datagram(&mut self, _datagram: &Datagram<'_>) {}
 
-    /// The last that is told of a connection: its state is its summary.
+    /// The last call for a connection: its state is its summary.
     fn ended(&mut self, _connection: &Connection, _why: Ended) {}
 }
 
 impl Observer for () {}
 
-/// Both are told, the first one first.
+/// Both observers get each event, the first one first.
 impl<A: Observer, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
     #[inline(always)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
@@ -130,7 +130,7 @@ pub struct Reconstruction {
 struct ReadingState {
     table: Table,
     counts: Counts,
-    /// What was told of the last segment, likewise.
+    /// The event of the last segment, kept for its memory.
     event: Event,
 }
 
@@ -175,7 +175,7 @@ impl Reconstruction {
         self.state.table.iter()
     }
 
-    /// What was counted so far.
+    /// The counts up to the last packet.
     pub fn counts(&self) -> Counts {
         Counts { connections: self.state.table.opened(), ..self.state.counts.clone() }
     }
@@ -185,7 +185,7 @@ impl Reconstruction {
         self.state.table.memory() + self.fragments.memory()
     }
 
-    /// The capture is over: tells the end of every connection that is followed, in the order of their first packets.
+    /// The capture is over: reports the end of every followed connection to `observer`, in the order of their first packets.
     pub fn finish<O: Observer>(self, observer: &mut O) -> Counts {
         let counts = self.counts();
         let mut left: Vec<_> = self.state.table.into_connections().collect();

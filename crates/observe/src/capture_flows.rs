@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Connections of two hosts that are judged together at most.
 const TOGETHER: usize = 64;
-/// Fewer samples tell no limit.
+/// The fewest samples from which a limit is judged.
 const FEWEST_SAMPLES: usize = 2;
 
 /// The flows of what was read, the largest first.
@@ -179,7 +179,7 @@ fn unaccepted(watched: &Watched) -> Option<Unaccepted> {
     Unaccepted::of(syn_acks, has_data_again, watched.capture_point(Side::B) == CapturePoint::Sender)
 }
 
-/// What the packets say, without a verdict.
+/// The figures of the packets, without a verdict.
 fn flow(watched: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
     let half = watched.connection.half(side);
     let counts = half.counts();

@@ -19,7 +19,7 @@ pub const STDIN: &str = "-";
 pub struct CaptureRead {
     /// What was counted.
     pub counts: Counts,
-    /// Packets that it dropped itself, where it tells.
+    /// Packets that the capturing program dropped, where the file has that count.
     pub dropped: Option<u64>,
     /// How often and how far its times ran backwards.
     pub backward: BackwardTimes,
@@ -35,7 +35,7 @@ pub struct CaptureRead {
     pub udp: Vec<UdpFlow>,
     /// Smaller ones that were left out.
     pub udp_left_out: u64,
-    /// What it says of itself.
+    /// The comments of the capture.
     pub comments: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl CaptureRead {
     }
 }
 
-/// Reads `file`, or standard input; `survey` is told of it too.
+/// Reads `file`, or standard input; `survey` gets its packets too.
 ///
 /// # Errors
 /// [`Problem`] where it can't be opened or is no capture.
@@ -97,7 +97,7 @@ impl CaptureFile {
         Ok(Self { name, source: Box::new(opened), mapped })
     }
 
-    /// Reads it; once.
+    /// The reader of the capture; called once.
     ///
     /// # Errors
     /// [`Problem`] where it is no capture.
@@ -116,7 +116,7 @@ pub fn capture_name(file: &Path) -> String {
     if file == Path::new(STDIN) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// What is to be said of what is no capture.
+/// The problem of a file that is not a capture.
 fn no_capture(name: &str, error: &ReadError) -> Problem {
     let remedy = match error.problem {
         ReadProblem::Foreign { .. } => "convert it: editcap -F pcap IN OUT (editcap is a part of Wireshark)",

@@ -68,7 +68,7 @@ fn rtp_source(stream: &RtpStream) -> RtpSource {
     }
 }
 
-/// The same times for both directions: those of the handshake that both made.
+/// The figures of QUIC; the handshake's times are the same for both directions.
 fn quic_figures((flow, quic): (&udp::UdpFlow, &Quic), peer: Option<&udp::UdpFlow>) -> QuicFigures {
     let peer_quic = peer.and_then(|peer| Some((peer, peer.quic()?)));
     let answer_ns = peer_quic.and_then(|peer| {

@@ -30,7 +30,7 @@ pub(crate) struct CpuTracks {
 struct CpuTrack {
     source: ProcessCpu,
     readings: VecDeque<(Instant, CpuReading)>,
-    /// [`CpuTrack::busiest`] of these readings, once somebody has asked.
+    /// [`CpuTrack::busiest`] of these readings, once it was computed.
     busiest: OnceCell<Option<u32>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct CpuOfProcess {
 }
 
 impl CpuTracks {
-    /// Reads those of `pids` that are due at `now`.
+    /// Reads the CPU times of the processes of `pids` that are due at `now`.
     pub(crate) fn read(&mut self, pids: impl Iterator<Item = u32>, now: Instant) {
         for pid in pids.take(PROCESSES_MAX) {
             let track = self.processes.entry(pid).or_insert_with(|| CpuTrack::of(ProcessCpu::of(pid)));
@@ -63,7 +63,7 @@ impl CpuTracks {
         Some(CpuOfProcess { quota: track.source.quota().cloned(), samples: track.samples_from(0).collect() })
     }
 
-    /// What was read of `pid` in a watch that `began` then, from `from_us` of it on.
+    /// The readings of `pid` from `from_us` on, in the time of a watch that `began` then.
     pub(crate) fn rows(&self, pid: u32, began: Instant, from_us: u64) -> Option<ProcessCpuRows> {
         let track = self.track(pid)?;
         let from = began + Duration::from_micros(from_us);
@@ -118,7 +118,7 @@ impl CpuTrack {
     }
 }
 
-/// What `reading` has of the thread `id` and of its cgroup; whose process it is, the connection says.
+/// The sample of the thread `id` and of its cgroup in `reading`; its process is the connection's.
 fn sample(reading: &CpuReading, id: u32) -> Option<CpuSample> {
     let thread = reading.threads.iter().find(|thread| thread.id == id)?;
     let throttled = reading.throttled;
@@ -131,7 +131,7 @@ fn sample(reading: &CpuReading, id: u32) -> Option<CpuSample> {
 }
 
 impl CpuOfProcess {
-    /// Of a watch that `began` then, from `from_us` of it on.
+    /// The readings from `from_us` on, in the time of a watch that `began` then.
     pub(crate) fn rows(&self, began: Instant, from_us: u64) -> ProcessCpuRows {
         let rows = self.samples.iter().filter_map(|(at, sample)| {
             let t_us = micros(at.checked_duration_since(began)?);

@@ -195,7 +195,7 @@ impl<'a> DatagramWatcher<'a> {
         }
     }
 
-    /// The last reading, and each flow: the one that offered most first.
+    /// Takes the last reading. Returns each flow, sorted by what it offered, the most first.
     ///
     /// # Errors
     /// The kernel does not answer any more.

@@ -1,6 +1,6 @@
-//! What BPF tells of the busy senders, where the kernel lets us: exact congestion states and every retransmission.
+//! Exact congestion states and every retransmission of the busy senders, from BPF, where the kernel permits it.
 //!
-//! Where it does not, the samples tell as finely as they lie. What is held is bounded: [`WATCHED_MAX`] senders, and [`RETRANSMITS_MAX`]
+//! Elsewhere both come from samples, as finely as these lie. Memory is bounded: [`WATCHED_MAX`] senders, and [`RETRANSMITS_MAX`]
 //! retransmissions of each; what is beyond is counted as lost.
 
 use crate::tracker::{Tracked, Tracker};
@@ -65,7 +65,7 @@ impl ExactStates {
         if std::mem::replace(&mut self.lost, lost) == lost {
             return;
         }
-        // Whose it was, nobody knows.
+        // The lost event may be any watched socket's.
         for &cookie in &self.watched {
             if let Some(exact) = tracker.get_mut(cookie).and_then(|tracked| tracked.exact.as_mut()) {
                 exact.lost += 1;
@@ -73,7 +73,7 @@ impl ExactStates {
         }
     }
 
-    /// Hands all connections their times in each state so far.
+    /// Gives all connections their times in each state up to now.
     pub(crate) fn take_all_state_times(&self, tracker: &mut Tracker) {
         for &cookie in &self.watched {
             if let Some(tracked) = tracker.get_mut(cookie) {
@@ -82,7 +82,7 @@ impl ExactStates {
         }
     }
 
-    /// Hands a connection its times in each state so far: a question to the kernel.
+    /// Gives a connection its times in each state up to now, which are read from the kernel.
     pub(crate) fn take_state_times(&self, cookie: u64, tracked: &mut Tracked) {
         if let Some(exact) = &mut tracked.exact {
             exact.ca_state_us = self.trace.state_times(cookie).or(exact.ca_state_us);

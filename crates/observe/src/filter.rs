@@ -55,7 +55,7 @@ const STATES: [(&str, u32); 9] = [
     ("closing", 1 << 11),
     ("connected", CONNECTED),
 ];
-/// Brackets in brackets: deeper ones are no filter that somebody wrote.
+/// How deep brackets may be nested: deeper than in any filter written by hand.
 const DEPTH_MAX: usize = 64;
 
 impl Filter {
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         is_it
     }
 
-    /// Alternatives. `None` where there were only states, which are no part of the expression.
+    /// Alternatives. `None` where there were only states, which do not belong to the expression.
     fn any(&mut self, depth: usize) -> Result<Option<Expression>, Problem> {
         let mut left = self.all(depth)?;
         while self.takes(&["or", "|", "||"]) {

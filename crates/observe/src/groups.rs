@@ -59,7 +59,7 @@ impl WorstConnection {
 /// A sum, and who added most to it lately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// All of it.
+    /// The sum.
     pub total: u64,
     /// The connection that added most at once, of the last minute or so.
     pub worst: Option<WorstConnection>,
@@ -130,7 +130,7 @@ impl RttCounts {
 }
 
 impl Addition {
-    /// Takes the place of `worst` where `amount` is no less, or where that was too long ago.
+    /// Replaces `worst` where `amount` is at least as large, or where `worst` is too old.
     fn replace_worst(&self, worst: &mut Option<WorstConnection>, amount: u64) {
         let Self { local, remote, at, at_us } = *self;
         if worst.is_none_or(|worst| amount >= worst.amount || at_us.saturating_sub(worst.at_us) > WORST_OF_US)
@@ -197,7 +197,7 @@ impl Groups {
         }
     }
 
-    /// The group with these labels at `now_us`; that of all others where there is no room for one more.
+    /// The group with these labels at `now_us`; the group of all others where there is no room for a new one.
     pub(crate) fn find_or_add(&mut self, labels: Vec<String>, now_us: u64) -> GroupPlace {
         let of_all_others = GroupPlace { slot: None, number: self.created };
         // A process may be called so too.

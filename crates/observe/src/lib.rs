@@ -1,4 +1,4 @@
-//! What nobody planned: the sockets of this host, live, captures, and the output of other programs; handed to the judge, and written down as records.
+//! Observes connections that no scenario describes: live sockets of this host, captures, and other programs' output; judges and records them.
 //!
 //! Never: a command line, a terminal, a signal or an exit code.
 #![forbid(unsafe_code)]

@@ -18,7 +18,7 @@ const JUDGED_A_SECOND: u32 = 100;
 const FINDINGS_MAX: usize = 200;
 pub(crate) const FINDINGS_US: u64 = 60_000_000;
 
-/// What `watch` has measured by groups so far.
+/// The totals of `watch` by groups.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     /// Names of the labels of a group, in order.
@@ -62,7 +62,7 @@ pub(crate) struct Meter {
     /// When the look began.
     at_us: u64,
     at: SystemTime,
-    /// Connections that this look and the one before did not show, by their cookies: where sockets came and went meanwhile, the kernel may
+    /// Connections missing in this look, and those missing in the one before, by their cookies: where sockets came and went meanwhile, the kernel may
     /// have left out one that is still there.
     missing: HashMap<u64, Metered>,
     missing_before: HashMap<u64, Metered>,
@@ -132,7 +132,7 @@ impl Meter {
             metered.group = Some(group);
         }
         if !tracked.is_busy && tracked.countable_until_us() <= metered.until_us {
-            // Idle: this time is nobody's.
+            // Idle time has no holder.
             metered.until_us = self.at_us;
         }
         tracked.metered = Some(metered);
@@ -158,7 +158,7 @@ impl Meter {
         self.missing.extend(counted.map(|metered| (cookie, metered)));
     }
 
-    /// Counts the time of a connection up to `to_us` by who held it, as `finding` says; a part that it says nothing of is unknown.
+    /// Counts the time of a connection up to `to_us` by the holders in `finding`; time without a holder is unknown.
     pub(crate) fn hold(
         &mut self,
         tracked: &Tracked,
@@ -242,7 +242,7 @@ impl Meter {
         MeteredGroup { place: self.groups.find_or_add(labels, self.at_us), pid }
     }
 
-    /// What was counted so far; `looks` has no connections, `followed` are there.
+    /// The totals up to now, for `followed` connections; `looks` has the figures of the looks, without connections.
     pub(crate) fn metrics(&self, looks: Connections, followed: u64) -> Metrics {
         Metrics {
             label_names: self.by.names(),
@@ -441,7 +441,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a finding says, as much time is counted as there was.
+        /// The counted time is the elapsed time, for any finding.
         #[test]
         fn time_is_conserved(
             spans in prop::collection::vec((0_u64..5_000_000, 0_u64..5_000_000, 0..LimitedBy::ALL.len()), 0..20),

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Bytes that tell text from a capture.
+/// How many bytes are looked at to distinguish text from a capture.
 const BEGINNING: usize = 512;
 
 /// The output of a program, read.
@@ -26,7 +26,7 @@ pub struct OutputRead {
 }
 
 impl OutputRead {
-    /// The same beside what `file` shows of the host that printed it: `tc -s qdisc` or `nstat -az`.
+    /// Adds context from `file`, printed on the same host: `tc -s qdisc` or `nstat -az`.
     ///
     /// # Errors
     /// [`Problem`] where it can't be read, or shows neither.
@@ -96,7 +96,7 @@ fn bytes_of(file: &Path) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// The same of bytes that are there already, called `name` in messages.
+/// The output in `bytes`, called `name` in messages.
 ///
 /// # Errors
 /// [`Problem`] where they are the output of no known program.

@@ -9,16 +9,16 @@ use std::rc::Rc;
 /// Where processes are.
 const PROC: &str = "/proc";
 
-/// What was found so far. A process that has ended is forgotten with its sockets.
+/// The processes that were found. A process that has ended is forgotten with its sockets.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     known: HashMap<u32, Rc<Process>>,
-    /// Inodes that belong to nobody whom we may look into.
+    /// Inodes of sockets whose process we are not permitted to look into.
     unknown: HashSet<u32>,
 }
 
 impl Processes {
-    /// Looks for those of `wanted` that are not known yet: once, since going through all processes takes long. Then it looks for those of
+    /// Looks for inodes of `wanted` that are not known yet: once, since going through all processes takes long. Then it looks for inodes of
     /// `others` too, so that they need no time of their own.
     pub(crate) fn find(&mut self, mut wanted: impl Iterator<Item = u32>, others: impl Iterator<Item = u32>) {
         let is_new =

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// With fewer sockets a dump takes no longer.
 const WORTH_IT: usize = 1_000;
-/// A question for one socket takes as long as so many sockets of a dump.
+/// Asking for one socket takes as long as this many sockets of a dump.
 const QUESTION: usize = 8;
 
 /// Who is asked for: cookie, local and remote address.
@@ -62,7 +62,7 @@ impl ShortList {
         if tracker.count() < WORTH_IT || filter.states & !CONNECTED != 0 {
             return Ok(None);
         }
-        // They alone are too many questions, whatever the list names beside them.
+        // These sockets alone need too many questions, without those that the list adds.
         if tracker.asked_for_count() * QUESTION > tracker.count() {
             self.had_closed = true;
             return Ok(None);
@@ -76,7 +76,7 @@ impl ShortList {
         Ok(Some(Dump { sockets: pass.sockets, ..Dump::default() }))
     }
 
-    /// `None` where there is no list.
+    /// Looks by the short list; `None` where there is no list.
     fn pass(&mut self, filter: &Filter, tracker: &mut Tracker, t_us: u64) -> Option<Pass> {
         // Where connections come and go all the time, the list has to name all.
         let by_changes = filter.wants_all() && tracker.has_room() && !std::mem::take(&mut self.had_closed);
@@ -102,7 +102,7 @@ impl ShortList {
     }
 }
 
-/// Asks for those on which something happened. `None` where the number of sockets says that one has closed: nobody knows which.
+/// Asks for the sockets on which something happened. `None` where the number of sockets shows that an unknown one has closed.
 fn changes(list: &mut SocketList, tracker: &mut Tracker, t_us: u64) -> io::Result<Option<Pass>> {
     let mut questions: Questions =
         tracker.asked_for().map(|(cookie, tracked)| (cookie, tracked.local, tracked.remote)).collect();
@@ -121,7 +121,7 @@ fn changes(list: &mut SocketList, tracker: &mut Tracker, t_us: u64) -> io::Resul
     Ok(Some(Pass { questions, sockets }))
 }
 
-/// Asks for those of all on which something happened.
+/// Goes through all sockets and asks for those on which something happened.
 fn all(list: &mut SocketList, filter: &Filter, tracker: &mut Tracker, t_us: u64) -> io::Result<Pass> {
     let mut pass = Pass { questions: Vec::new(), sockets: 0 };
     let mut left_out = 0;

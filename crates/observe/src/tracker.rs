@@ -22,13 +22,13 @@ const CONNECTIONS_MAX: usize = 200_000;
 const SAMPLES_MAX: usize = 600;
 /// Samples of all connections together: where more are not idle, each keeps fewer, at least the last two.
 const SAMPLES_ALL: usize = 600 * 500;
-/// Connections that closed and are still told of.
+/// How many closed connections are kept for the findings.
 const CLOSED_MAX: usize = 1_000;
 /// A connection that carried something so lately is busy: it is looked at more often.
 const BUSY_US: u64 = 3_000_000;
 /// One that has carried nothing for so long is idle, and what it did before is forgotten.
 const IDLE_US: u64 = 60_000_000;
-/// The time of a busy connection is judged so much later than it is sampled.
+/// How long after its samples the time of a busy connection is judged.
 const HELD_BACK_US: u64 = 1_000_000;
 /// `tcpi_unacked`, `tcpi_bytes_acked` with `tcpi_bytes_received`, `tcpi_notsent_bytes`.
 const UNACKED: Range<usize> = 24..28;
@@ -47,7 +47,7 @@ pub(crate) struct Tracked {
     pub(crate) congestion_control: String,
     /// The last samples, one where it is idle; `raw` is never kept.
     pub(crate) samples: VecDeque<TcpSample>,
-    /// What BPF tells of it, where it watches it.
+    /// What BPF reported of the connection, where it is watched.
     pub(crate) exact: Option<Exact>,
     /// In which look it was seen last.
     look: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Tracked {
     changed_us: u64,
     /// When it was seen last.
     seen_us: u64,
-    /// What the figures of its group have of it, where there are such.
+    /// What its group's totals contain of the connection, where there are groups.
     pub(crate) metered: Option<Metered>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Tracker {
     asked_for: usize,
     /// Cookies of those that are busy, as of the end of the last look at all.
     busy: Vec<u64>,
-    /// The last look in which all were there, although they were not told one by one.
+    /// The last look that confirmed all idle connections by their number alone.
     confirmed: Confirmed,
     pub(crate) gone: Gone,
     /// Connections that were seen for the first time.
@@ -168,7 +168,7 @@ impl Tracker {
         }
     }
 
-    /// Takes what the short list says of a socket at `t_us`. True where that was all there is to know: nothing happened on it.
+    /// Takes a socket's entry in the short list at `t_us`. True where nothing happened on the socket, so that it need not be asked for.
     pub(crate) fn takes_as_idle(&mut self, brief: &Brief, t_us: u64) -> bool {
         let look = self.look;
         let confirmed = self.confirmed;
@@ -178,12 +178,12 @@ impl Tracker {
         })
     }
 
-    /// Whether a socket that the short list tells of is new, or one that nothing was known to happen on.
+    /// Whether a socket in the short list is new, or had been idle.
     pub(crate) fn is_news(&self, brief: &Brief) -> bool {
         self.connections.get(&brief.cookie).is_none_or(|known| !known.is_asked_for())
     }
 
-    /// Those that are asked for in every look, whatever the short list tells: something happened on them lately, or nobody has accepted them.
+    /// Connections that are asked for in every look, without regard to the short list: recently active ones, and ones that no program has accepted.
     pub(crate) fn asked_for(&self) -> impl Iterator<Item = (u64, &Tracked)> {
         self.connections().filter(|(_, known)| known.is_asked_for())
     }
@@ -203,7 +203,7 @@ impl Tracker {
         self.connections.len() < CONNECTIONS_MAX
     }
 
-    /// Whether the one with this cookie is followed.
+    /// Whether the connection with this cookie is followed.
     pub(crate) fn knows(&self, cookie: u64) -> bool {
         self.connections.contains_key(&cookie)
     }
@@ -246,17 +246,17 @@ impl Tracker {
         }
     }
 
-    /// One of them, to note what BPF tells of it.
+    /// A connection, to note what BPF reports of it.
     pub(crate) fn get_mut(&mut self, cookie: u64) -> Option<&mut Tracked> {
         self.connections.get_mut(&cookie)
     }
 
-    /// Those that were busy at the end of the last look at all.
+    /// Connections that were busy at the end of the last look at all sockets.
     pub(crate) fn busy(&self) -> impl Iterator<Item = (u64, &Tracked)> {
         self.busy.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
     }
 
-    /// Every connection, to note what was counted of it.
+    /// Every connection, to note what its group's totals contain of it.
     pub(crate) fn connections_mut(&mut self) -> impl Iterator<Item = (u64, &mut Tracked)> {
         self.connections.iter_mut().map(|(&cookie, tracked)| (cookie, tracked))
     }
@@ -302,7 +302,7 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
-    /// Takes one more; one that was seen once only tells nothing.
+    /// Keeps a closed connection; one with a single sample shows nothing and is left out.
     pub(crate) fn push(&mut self, tracked: Tracked) {
         if tracked.samples.len() < 2 {
             return;
@@ -330,7 +330,7 @@ impl Tracked {
         let has_changed = now != self.counters;
         let is_under_way = is_under_way(seen);
         if !has_changed && self.samples.len() == 1 && !is_under_way {
-            // Nothing happened: the one sample that an idle connection has is of now. It is not touched, for there may be many.
+            // Nothing happened: an idle connection's only sample is still valid. It is not rewritten, since there may be many.
             self.seen_us = t_us;
             self.is_busy = false;
             return;
@@ -363,7 +363,7 @@ impl Tracked {
         }
     }
 
-    /// Up to when its time can be counted while it goes on: of the last second nobody knows yet what came of it.
+    /// Up to when the time of a running connection can be counted: the last second is not judged yet.
     pub(crate) fn countable_until_us(&self) -> u64 {
         let last_us = self.samples.back().map_or(0, |last| last.t_us);
         self.active_until_us().min(last_us.saturating_sub(HELD_BACK_US))
@@ -407,7 +407,7 @@ impl Tracked {
         self.remote.ip().to_canonical().is_loopback()
     }
 
-    /// Who it is, as far as its socket tells.
+    /// The ends and properties of the connection, from its socket and `process`.
     pub(crate) fn observed(&self, process: Option<&Process>) -> Observed {
         Observed {
             process: process.cloned(),
@@ -422,12 +422,12 @@ impl Tracked {
 fn is_under_way(seen: &SocketReport<'_>) -> bool {
     let is_still =
         |range: Range<usize>| seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0));
-    // A little that nobody reads stops no sender: half a buffer does.
+    // A little unread data does not stop a sender: half a buffer does.
     let is_unread = seen.memory.is_some_and(|memory| memory.rmem_alloc > memory.rcvbuf / 2);
     !is_still(UNACKED) || !is_still(NOTSENT) || is_unread
 }
 
-/// The same of a sample.
+/// Whether a sample has data outstanding or queued.
 fn has_work(sample: &TcpSample) -> bool {
     let TcpInfo { unacked_bytes, notsent_bytes, .. } = sample.info;
     let unread = sample.rmem_alloc_bytes.zip(sample.rcvbuf_bytes);
@@ -436,7 +436,7 @@ fn has_work(sample: &TcpSample) -> bool {
         || unread.is_some_and(|(unread, most)| unread > most / 2)
 }
 
-/// Bytes never become fewer: it is another socket, or a kernel that does not count them any more. What was before tells nothing then.
+/// Whether counts of bytes fell: it is another socket, or a kernel that stopped counting. Earlier samples are useless then.
 fn goes_back(before: &TcpInfo, now: &TcpInfo) -> bool {
     now.bytes_acked < before.bytes_acked || now.bytes_received < before.bytes_received
 }
@@ -445,7 +445,7 @@ fn counters(info: &[u8]) -> [u8; 16] {
     info.get(BYTES).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
 }
 
-/// The same, as the short list has them.
+/// The counters in the form of the short list.
 fn counters_of(bytes_acked: u64, bytes_received: u64) -> [u8; 16] {
     let mut both = [0; 16];
     both[..8].copy_from_slice(&bytes_acked.to_ne_bytes());

@@ -26,12 +26,12 @@ impl Unseen {
         Some(Self { opened: OpenedConnections::open(netns).ok()?, first: None, count: 0 })
     }
 
-    /// How many the kernel has opened so far: read before a look, so that what opens during the look is never counted as unseen.
+    /// How many connections the kernel has opened: read before a look, so that one opened during the look is never counted as unseen.
     pub(crate) fn opened(&self) -> Option<u64> {
         self.opened.count()
     }
 
-    /// Notes that the looks have shown `appeared` connections, of `opened` ones before the last look. What opens during the first look may be
+    /// Notes that the looks have shown `appeared` connections, of `opened` ones before the last look. One that opens during the first look may be
     /// in it: the kernel's count at its end is the one to begin with.
     pub(crate) fn note(&mut self, opened: Option<u64>, appeared: u64) {
         match (self.first, opened) {

@@ -32,9 +32,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Looks at busy connections divide the time between two looks at all of them into so many parts, where few are busy …
+/// Between two looks at all sockets busy connections are looked at this many times where few are busy …
 const PARTS_MAX: u32 = 10;
-/// … and where many are: no more than so many looks at one of them are taken in between.
+/// … and with at most this many samples in total where many are busy.
 const BETWEEN_MAX: usize = 300;
 
 /// A single reading takes at least so long, at most so long, and so many round trips of each busy connection where that lies between …
@@ -45,7 +45,7 @@ const ONCE_SAMPLES: u32 = 4;
 /// … no more often than this, and no more seldom.
 const ONCE_STEP: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_millis(100);
 
-/// What a line of a stream tells is of so long: what is now, at a cost that does not grow.
+/// A line of a stream covers this long: recent, at a cost that does not grow.
 const LATELY_US: u64 = 5_000_000;
 /// What processes used counts from so long before the first sample on: a quota's counters move once in its period.
 const CPU_BEFORE_US: u64 = 1_000_000;
@@ -55,7 +55,7 @@ const CPU_BEFORE_US: u64 = 1_000_000;
 pub struct WatchRequest {
     /// Which sockets.
     pub filter: Filter,
-    /// Those of this process only.
+    /// Sockets of this process only.
     pub pid: Option<u32>,
     /// The namespace with this name, or in this file; the own one where there is none.
     pub netns: Option<String>,
@@ -102,9 +102,9 @@ pub struct Watcher {
     closed: Closed,
     exact: Option<ExactStates>,
     short_list: ShortList,
-    /// Absent where a filter leaves some out: nothing tells which the kernel has counted.
+    /// Absent with a filter: the kernel's count includes connections that the filter leaves out.
     unseen: Option<Unseen>,
-    /// How many closed ones the lines of a stream have told of.
+    /// How many closed connections the lines of a stream have had.
     told: u64,
     /// Absent where a filter leaves them out, an emulated path counts their datagrams, or the kernel does not list them.
     udp: Option<UdpSockets>,
@@ -116,7 +116,7 @@ pub struct Watcher {
     /// How often the busy ones are looked at, where that does not follow from how many there are.
     pace: Option<Duration>,
     is_single_reading: bool,
-    /// Absent where nobody asks for figures of groups.
+    /// Absent where no totals by groups are wanted.
     meter: Option<Meter>,
 }
 
@@ -179,7 +179,7 @@ impl Watcher {
         self
     }
 
-    /// What was added up so far; `None` without [`Self::with_groups`].
+    /// The totals by groups; `None` without [`Self::with_groups`].
     pub fn metrics(&self) -> Option<Metrics> {
         let meter = self.meter.as_ref()?;
         let followed = self.tracker.count();
@@ -307,13 +307,13 @@ impl Watcher {
             connection.process = process;
             closed.push(connection);
         });
-        // Figures of groups need those of the connections that are judged in this look, and of all others nothing.
+        // Totals by groups need the state times of the connections that are judged in this look, and no others.
         if let Some(exact) = exact
             && meter.is_none()
         {
             exact.take_all_state_times(tracker);
         }
-        // Once a connection has closed, nothing tells whose it was.
+        // Once a connection has closed, its process can't be found.
         let all = tracker.connections().map(|(_, connection)| connection.inode);
         let is_new = |connection: &Tracked| meter.is_some() && connection.metered.is_none();
         let new = tracker.connections().filter(|(_, connection)| is_new(connection));
@@ -359,7 +359,7 @@ impl Watcher {
         let closed = usize::try_from(self.closed.pushed - meter.closed).unwrap_or(usize::MAX);
         meter.closed = self.closed.pushed;
         for (at, tracked) in self.closed.newest().take(closed).enumerate() {
-            // Those that are there are judged in a later look, these are not.
+            // Open connections are judged in a later look, closed ones are not.
             let finding = (at < most / 2).then(|| self.finding_since(tracked));
             meter.hold(tracked, self.process_of(tracked), finding, tracked.active_until_us());
         }
@@ -399,7 +399,7 @@ impl Watcher {
         cpu.read(pids.into_iter(), Instant::now());
     }
 
-    /// Tells each of several hosts which processes and sockets the others saw at the other ends of its connections.
+    /// Gives each host the processes and sockets that other hosts saw at the far ends of its connections.
     fn tell_each_other(all: &mut [Self]) {
         let ends: Vec<(Instant, Vec<_>)> = all.iter().map(|own| (own.began, own.own_ends())).collect();
         for (at, own) in all.iter_mut().enumerate() {
@@ -488,7 +488,7 @@ impl Watcher {
 
     fn dump(&mut self, own: Option<&HashSet<u32>>) -> Result<Dump, Problem> {
         let Self { what, diag, tracker, began, short_list, .. } = self;
-        // The list does not tell whose file a socket is.
+        // The short list does not have the process of a socket.
         if own.is_none() {
             let looked = short_list.look(&what.filter, diag, tracker, *began);
             if let Some(told) = looked.map_err(|error| no_sock_diag(&error))? {
@@ -523,7 +523,7 @@ impl Watcher {
         self.tracker.count() == 0 && self.tracker.gone == Gone::default()
     }
 
-    /// What the looks say, of at most `most` connections: the busiest ones.
+    /// The findings of the looks, for at most the `most` busiest connections.
     pub fn found(&mut self, most: usize) -> Connections {
         let mut busy: Vec<(u64, u64)> = Vec::new();
         let mut idle: Vec<u64> = Vec::new();
@@ -548,8 +548,8 @@ impl Watcher {
         self.with_counts(idle.len(), connections)
     }
 
-    /// What the looks of the last five seconds say of the connections that are busy now, and of those that closed since this was asked
-    /// before. The other ones are counted as idle: most hosts have many, and nothing new is to be said of them.
+    /// The findings of the last five seconds for connections that are busy now, and for those that closed since this was called
+    /// before. The others are counted as idle: most hosts have many, and their findings do not change.
     pub fn news(&mut self) -> Connections {
         let busy =
             || self.tracker.busy().map(|(_, tracked)| tracked).filter(|tracked| tracked.samples.len() >= 2);

@@ -7,7 +7,7 @@ const LARGEST: u64 = 1 << 53;
 const UNBOUNDED: [&[u8]; 3] = [b"seed", b"pacing_rate_bps", b"max_pacing_rate_bps"];
 
 /// Digits of the shortest integer that can be too large.
-const DIGITS: usize = 16;
+pub(super) const DIGITS: usize = 16;
 
 /// Refuses integers with which nobody could calculate: a record's rows and its manifest have none.
 ///

@@ -1,7 +1,8 @@
 //! The row of a TCP socket: its own members and those of its `info` beside each other in one object, read in one pass. serde's `flatten` holds every
 //! member in between, and takes several times the time.
 
-use pipefill_core::record::{StreamEnd, TcpSample};
+use crate::as_written::Members;
+use pipefill_core::record::{Gaps, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
@@ -10,7 +11,43 @@ use serde_json::Result;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A row of `tcp.jsonl.zst`.
+/// A row of `tcp.jsonl.zst` as [`as_written`](crate::as_written) reads it: the sample's own members are before and after those of its `info`.
+pub(super) fn as_written(gaps: Gaps, line: &str) -> Option<TcpSample> {
+    let mut members = Members::of(gaps, line);
+    let (socket, info, buffers): (Socket, TcpInfo, Buffers) =
+        (members.read().ok()?, members.read().ok()?, members.read().ok()?);
+    members.are_over().then_some(TcpSample {
+        t_us: socket.t_us,
+        stream: socket.stream,
+        end: socket.end,
+        info,
+        wmem_queued_bytes: buffers.wmem_queued_bytes,
+        sndbuf_bytes: buffers.sndbuf_bytes,
+        rmem_alloc_bytes: buffers.rmem_alloc_bytes,
+        rcvbuf_bytes: buffers.rcvbuf_bytes,
+        raw: buffers.raw,
+    })
+}
+
+/// The members of a [`TcpSample`] before its `info`.
+#[derive(Deserialize)]
+struct Socket {
+    t_us: u64,
+    stream: u32,
+    end: StreamEnd,
+}
+
+/// The members of a [`TcpSample`] after its `info`.
+#[derive(Deserialize)]
+struct Buffers {
+    wmem_queued_bytes: Option<u64>,
+    sndbuf_bytes: Option<u64>,
+    rmem_alloc_bytes: Option<u64>,
+    rcvbuf_bytes: Option<u64>,
+    raw: Option<String>,
+}
+
+/// A row of `tcp.jsonl.zst` with its members in any order.
 pub(super) fn sample(line: &str) -> Result<TcpSample> {
     let mut text = serde_json::Deserializer::from_str(line);
     let sample = text.deserialize_map(SampleVisitor)?;

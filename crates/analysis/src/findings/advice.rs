@@ -49,9 +49,9 @@ const RARE: f64 = 0.1;
 const CPU_IS_TAKEN: f64 = 0.1;
 /// What the delay element of a testbed is to hold, packets.
 const DELAY_LIMIT: u64 = 1_000_000;
-/// From this part of the active time on another limit has advice beside a wait that no change lifts.
+/// Where no change shortens the wait that limits: another limit with at least this share of the active time has advice too.
 const BESIDE: f64 = 0.1;
-/// A change that brings less is no advice.
+/// The least gain, as a factor of the goodput, for which a change is advised.
 const WORTH: f64 = 1.05;
 
 /// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so.
@@ -160,7 +160,7 @@ impl Case<'_> {
         Change { target, setting, key: self.key(name) }
     }
 
-    /// A setting of the host that sends the flow's data, or of the one that receives it.
+    /// A setting of the host that sends the flow's data, or of the host that receives it.
     fn of_host(&self, sends: bool, setting: Setting, name: &str) -> Change {
         let target = if sends { Target::Sender } else { Target::Receiver };
         Change { target, setting, key: format!("{}.{name}", host_name(&self.judged.flow, sends)) }
@@ -296,7 +296,7 @@ impl Case<'_> {
         found.into_iter().flatten().collect()
     }
 
-    /// `None` where a queue is known that does not hold what such a window sends at once.
+    /// `None` where the queue is known and does not hold the burst that such a window sends.
     fn cwnd_kept_after_idle(&self) -> Option<Advice> {
         let before_bytes = self.judged.diagnosis.figures.cwnd_before_idle_bytes;
         let headers = self.judged.path.headers;
@@ -423,7 +423,7 @@ impl Case<'_> {
             return self.nothing(Reason::ControlPaces);
         }
         let target = self.target_bps() / u64::from(self.judged.flow.parallel).max(1);
-        // A tenth more, three digits, upwards: a limit is no measurement.
+        // A limit is not a measurement: a tenth more, rounded up to three digits.
         let kbit = (target + target / 10).div_ceil(1_000).max(1);
         let step = 10_u64.pow(kbit.ilog10().saturating_sub(2));
         let forecast = self.forecast(self.target_bps(), self.as_it_is());

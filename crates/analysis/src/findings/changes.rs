@@ -247,7 +247,7 @@ impl Change {
     }
 }
 
-/// Of the valid runs that have one. The run of a deterministic cell stands for as many as a verdict needs: they would be the same.
+/// The figure of each valid run that has one. The only run of a deterministic cell is repeated as often as a verdict needs values.
 fn values(cell: &CellResult, field: fn(&RunMetrics) -> Option<f64>) -> Vec<f64> {
     let values: Vec<f64> = cell.run_values.iter().filter(|run| run.is_valid()).filter_map(field).collect();
     match values[..] {

@@ -76,7 +76,7 @@ fn flows(result: &CellResult) -> Option<String> {
     words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
 }
 
-/// Whether each flow has a limit that is `wanted` of it. A limit that is wanted without a cause may have any; a cause may be one of
+/// Whether each flow has its `wanted` limit. A limit that is wanted without a cause may have any cause; a cause may be one of
 /// `cwnd_cause`, which has fewer words.
 fn are_as_wanted(flows: &[FlowResult], wanted: &str) -> bool {
     let has = |flow: &FlowResult, wanted: &str| {
@@ -118,7 +118,7 @@ pub(crate) fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
     }
 }
 
-/// Whether `measured` is to `bound` as `comparison` says; `None` for a number against a word.
+/// Whether `comparison` holds between `measured` and `bound`; `None` for a number against a word.
 pub(crate) fn compare(measured: &Value, comparison: Comparison, bound: &Value) -> Option<bool> {
     match (measured, comparison, bound) {
         (Value::Number(x), Comparison::AtLeast, Value::Number(y)) => Some(x >= y),

@@ -1,6 +1,6 @@
 //! Whether an advice was right: rounds of runs before and after it, and what to try next.
 //!
-//! The loop that runs them is elsewhere; here is what it decides and what it tells. Never: a change that is kept although it
+//! Another crate runs the rounds; this module decides on the next one and reports the outcome. Never: a change that is kept although it
 //! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
 
 use crate::findings::experiment::CellResult;
@@ -223,12 +223,12 @@ impl Search {
         }
     }
 
-    /// The assignments that helped so far.
+    /// The assignments that have helped.
     pub fn set(&self) -> &[String] {
         &self.set
     }
 
-    /// Why there is no next one.
+    /// Why there is no next round.
     pub fn end(&self) -> End {
         if self.is_full {
             End::PipeFull
@@ -241,7 +241,7 @@ impl Search {
         }
     }
 
-    /// What the last advice says where it names no change.
+    /// The sentence of the last advice, where that names no change.
     pub fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }

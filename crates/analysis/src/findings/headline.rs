@@ -38,7 +38,7 @@ fn with_most_to_gain(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
     gains.reduce(first_largest).map(|(_, flow)| flow)
 }
 
-/// What `flow` could reach beside the others of its direction: what is free and what it has, or an equal part of the path. `None` where the
+/// The rate that `flow` could reach among the flows of its direction: its own plus what is free, or an equal share of the path. `None` where the
 /// path has no rate.
 pub(crate) fn room_bps(flow: &FlowMetrics, flows: &[FlowMetrics]) -> Option<f64> {
     let figures = &flow.diagnosis.as_ref()?.figures;

@@ -435,7 +435,7 @@ pub struct EndStacks {
 }
 
 impl EndStacks {
-    /// The one that a change at `target` is for; of both ends where it needs both.
+    /// The stack of the host that a change at `target` is for; of both hosts together where the change needs both.
     pub fn of(&self, target: Target, needs_both: bool) -> HostStack {
         let both = [self.sender, self.receiver];
         match target {
@@ -463,17 +463,17 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// Whether a part of it sizes a socket's buffer.
+    /// Whether a part of the change sizes a socket's buffer.
     pub(crate) fn is_of_buffers(&self) -> bool {
         self.changes.iter().any(|change| change.setting.is_of_buffers())
     }
 
-    /// Whether all of it can be set where the transport is QUIC.
+    /// Whether every part of the change can be set where the transport is QUIC.
     pub(crate) fn is_of_quic(&self) -> bool {
         self.changes.iter().all(|change| change.setting.is_of_quic())
     }
 
-    /// The same as it reads at the other end of an observed connection.
+    /// The change in the view of the other end of an observed connection.
     pub(crate) fn at_the_peer(mut self) -> Self {
         if let HostNames::Observed(direction) = self.hosts {
             self.hosts = HostNames::Observed(direction.opposite());

@@ -14,7 +14,7 @@ use core::net::{IpAddr, SocketAddr};
 use pipefill_core::cell::Direction;
 use pipefill_core::scenario::SCHEMA_URL;
 
-/// Flows with less than this part of the largest one's bytes do not count, nor do more than so many.
+/// Flows with less than this share of the largest flow's bytes are left out, and so are flows beyond a number.
 const SMALL: f64 = 0.01;
 const FLOWS_MAX: usize = 16;
 
@@ -36,7 +36,7 @@ impl<'a> Draft<'a> {
         Some(Self { name: name.to_owned(), main, flows: beside(&found.flows, main) })
     }
 
-    /// The scenario as packets tell it, but for `setting`; `note` is a comment in it, a line.
+    /// The scenario with the figures of the packets, and with `setting` in place of one of them; `note` becomes a comment line.
     pub fn text(&self, setting: Option<Setting>, note: Option<&str>) -> String {
         let mut text = format!(
             "#:schema {SCHEMA_URL}\n# Made from a capture of {} -> {}.\n# {}\n",

@@ -28,7 +28,7 @@ use sums::Sums;
 const POINTS: usize = 24_000;
 /// A run has this many buckets where there are few runs, and no fewer than that where there are many.
 const BUCKETS: (usize, usize) = (24, 600);
-/// Streams that have bands; of more nobody sees them.
+/// How many streams have bands: more would be too thin to see.
 const STREAMS: usize = 4;
 /// Pairs of sizes of a ping that get a curve.
 const PINGS: usize = 12;
@@ -236,7 +236,7 @@ impl Drawing {
         self.point(Quantity::AqmDrops, row.t_us, row.dropped_packets);
     }
 
-    /// The mean of the packets that left since the sample before; of a qdisc that does not sum them up, that of the last one.
+    /// The mean sojourn time since the previous sample; the last packet's, for a qdisc that does not sum them up.
     fn sojourn_us(&mut self, row: &AqmSample) -> Option<u64> {
         let Some(sum_us) = row.sojourn_sum_us else { return row.sojourn_us };
         let (packets, before_us) = std::mem::replace(&mut self.left, (row.packets, sum_us));

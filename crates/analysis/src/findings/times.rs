@@ -1,4 +1,4 @@
-//! The times of a flow beside its ledger, and what happened to it: the same members in every document.
+//! Times of a flow that its ledger does not have, and its events: the same members in every document.
 
 use crate::judge::Diagnosis;
 use pipefill_core::flow_event::FlowEvent;

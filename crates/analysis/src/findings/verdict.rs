@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// From this share of the time on it is said that nothing moved.
 pub const STANDS_STILL: f64 = 0.05;
-/// From here on the product of what is in flight is no estimate any more: between two timeouts samples see little of what moves.
+/// From this share of stalled time on, flight / round trip does not estimate the rate: samples miss most of what moves between two timeouts.
 pub const MOSTLY_STANDS_STILL: f64 = 0.5;
 /// Little's law is about a steady state: what is in flight changes by less than this part of its peak in an epoch.
 const STEADY: f64 = 0.3;
@@ -94,7 +94,7 @@ impl Verdict {
     }
 }
 
-/// A flow with what was found of it.
+/// A flow with its diagnosis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedFlow {
     /// What a scenario asked for; absent where none describes the connection, of whose path only its ends show something.
@@ -133,7 +133,7 @@ impl JudgedFlow {
         self.plan.is_none()
     }
 
-    /// What is known of the path in its direction.
+    /// What is known of the path in the flow's direction.
     pub const fn way(&self) -> &KnownWay {
         self.path.way(self.flow.direction)
     }

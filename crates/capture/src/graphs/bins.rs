@@ -49,7 +49,7 @@ impl Bins {
         (0..).map(|number: u64| self.from_ns.saturating_add(number.saturating_mul(self.width_ns))).zip(rates)
     }
 
-    /// The same in bins of at least `width_ns`.
+    /// These bins merged into bins of at least `width_ns`.
     #[must_use]
     pub fn of_at_least(&self, width_ns: u64) -> Self {
         let together = width_ns.div_ceil(self.width_ns).clamp(1, BINS_MAX);

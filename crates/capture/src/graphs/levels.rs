@@ -5,13 +5,13 @@
 
 use super::{Graphs, Series, Spans};
 
-/// The times of a level are so many times as long as those of the level below it.
+/// A level's spans are this many times as long as those of the level below it.
 const FACTOR: u64 = 4;
 /// With fewer spans of the largest series a level is the last one.
 const COARSEST: usize = 400;
-/// What holds until the next value is noted at the begin of each range: so many series at most.
+/// How many series at most hold their value until the next one: that value is repeated at the begin of each range.
 const HOLDING: u64 = 6;
-/// One of so many parts of the room is for the begin of the connection.
+/// The begin of the connection gets one part in this many of the room.
 const BEGIN: u64 = 8;
 /// Cells of a part that is chosen for no other reason than that nothing near it is shown in full.
 const SAMPLE_CELLS: usize = 32;
@@ -88,7 +88,7 @@ struct Cells {
 impl Cells {
     fn of(graphs: &Graphs) -> Self {
         let [from_ns, to_ns] = graphs.range_ns();
-        // Never more than a few times as many as there may be spans.
+        // At most a few times as many as there may be spans.
         let least_ns = (to_ns - from_ns) / (graphs.wanted.common_max as u64).saturating_mul(4).max(1);
         let cell_ns = graphs.cell_ns().max(least_ns).max(1);
         let first = from_ns / cell_ns;

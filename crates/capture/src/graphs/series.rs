@@ -14,7 +14,7 @@ pub enum Series {
     RtoRetransmit,
     /// Sequence numbers sent again as a probe for a lost tail.
     TlpRetransmit,
-    /// Those of the three that were for nothing, at the time when they were sent.
+    /// Retransmissions of these three kinds that were not needed, at the time when they were sent.
     Spurious,
     /// Sequence numbers of data that others overtook before the capture point.
     OutOfOrder,

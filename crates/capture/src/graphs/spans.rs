@@ -11,7 +11,7 @@ pub struct ValueSpan {
     pub to_ns: u64,
     /// The least value; of sequence numbers the first.
     pub low: u64,
-    /// The largest value; of sequence numbers the one behind the last.
+    /// The largest value; for sequence numbers the number after the last byte.
     pub high: u64,
     /// How many they are.
     pub count: u64,
@@ -41,7 +41,7 @@ impl Spans {
         Self { spans: Vec::new(), most, width_ns: 0 }
     }
 
-    /// The same; what comes within one of the times of `width_ns` that follow one another from 0 is one span from the begin, unless it is 0.
+    /// At most `most` spans; where `width_ns` is not 0, values within the same multiple of it are one span from the begin.
     pub const fn of_cells(most: usize, width_ns: u64) -> Self {
         Self { spans: Vec::new(), most, width_ns }
     }
@@ -61,7 +61,7 @@ impl Spans {
         self.width_ns
     }
 
-    /// The same in at most `most` spans.
+    /// These spans, merged into at most `most`.
     #[must_use]
     pub fn at_most(&self, most: usize) -> Self {
         let mut fewer = Self { spans: self.spans.clone(), most, width_ns: self.width_ns };
@@ -71,7 +71,7 @@ impl Spans {
         fewer
     }
 
-    /// The same over longer times: at least `width_ns`.
+    /// These spans, merged to a length of at least `width_ns`.
     #[must_use]
     pub fn in_cells(&self, width_ns: u64) -> Self {
         let mut longer = Self { width_ns: self.width_ns.max(width_ns), ..self.clone() };

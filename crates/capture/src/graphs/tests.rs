@@ -1,4 +1,4 @@
-//! The collector on a connection that is made by hand, and what xplot gets of it.
+//! The collector on a connection that is made by hand, and the file for xplot.
 
 use super::xpl::{Graph, write};
 use super::*;

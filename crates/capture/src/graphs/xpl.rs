@@ -130,7 +130,7 @@ impl<W: Write> Plot<'_, W> {
         MARKS.iter().try_for_each(|look| self.marks(look, graphs.of(look.series).as_slice()))
     }
 
-    /// Vertical lines; what was merged says how many it is.
+    /// Vertical lines; a merged span has its count as a label.
     fn marks(&mut self, look: &SeriesStyle, spans: &[ValueSpan]) -> io::Result<()> {
         for (number, span) in spans.iter().enumerate() {
             if number == 0 {

@@ -27,7 +27,7 @@ pub(crate) struct Fragments {
     whole: Option<Held>,
 }
 
-/// What tells one packet's fragments from another's.
+/// The key by which fragments belong to one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     source: Address,

@@ -44,7 +44,7 @@ impl Address {
         Self { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
-    /// The bits that tell it from others.
+    /// The address as two halves of its bits: unequal for different addresses.
     #[inline]
     pub(crate) const fn bits(self) -> (u64, u64) {
         (self.high, self.low)
@@ -60,7 +60,7 @@ impl Address {
     }
 }
 
-/// What IP says of a TCP segment or a UDP datagram, and the bytes of it that were captured.
+/// The IP header's facts on a TCP segment or a UDP datagram, and its captured bytes.
 pub(super) struct Carried<'a> {
     pub(super) source: Address,
     pub(super) destination: Address,

@@ -38,7 +38,7 @@ pub struct TcpOptions {
 }
 
 impl PartialEq for TcpOptions {
-    /// Blocks that are no more count for nothing.
+    /// Compares the blocks in use; older blocks may still be in the array.
     fn eq(&self, other: &Self) -> bool {
         let fields =
             |of: &Self| (of.mss, of.window_scale, of.sack_permitted, of.timestamps, of.mptcp, of.layout);

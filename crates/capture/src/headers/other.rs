@@ -65,7 +65,7 @@ pub enum Other {
 }
 
 impl Other {
-    /// What IP carries beside TCP and UDP.
+    /// The kind of an IP packet that carries neither TCP nor UDP.
     pub(super) const fn of_protocol(number: u8) -> Self {
         const ICMP: u8 = 1;
         const ICMP_V6: u8 = 58;

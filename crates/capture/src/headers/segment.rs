@@ -1,4 +1,4 @@
-//! A TCP segment: the fields of its header (RFC 9293 3.1), and what IP said of it.
+//! A TCP segment: the fields of its header (RFC 9293 3.1), and facts from its IP header.
 
 use super::ip::{Address, Carried};
 use super::{Other, PAYLOAD_LIMIT, TcpOptions};

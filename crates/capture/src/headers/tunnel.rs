@@ -56,7 +56,7 @@ pub(super) fn innermost<'a>(
     }
 }
 
-/// The packet that a fragment completes. The first one of a UDP datagram tells all of it, since the length is in its header.
+/// The packet that a fragment completes. The first fragment of a UDP datagram is enough, since its header has the length.
 #[cold]
 fn whole<'a>(
     (protocol, carried): Inner<'a>,
@@ -113,7 +113,7 @@ impl Tunnel {
             Self::Gtp => gtp(frame.skip(UDP_HEADER)),
             Self::MplsInUdp => link::mpls(frame.skip(UDP_HEADER)),
         };
-        // Behind IP's header a cut is no cut of the link.
+        // A cut after the IP header is not a cut of the link header.
         found.map_err(|other| if other == Other::CutLink { Other::CutIp } else { other })
     }
 }

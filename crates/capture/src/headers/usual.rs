@@ -15,7 +15,7 @@ const HEADERS: usize = OPTIONS + STAMPS;
 const IPV4_WITHOUT_OPTIONS: u32 = (TYPE_IPV4 as u32) << 16 | 0x45_00;
 const WHOLE_OF_PROTOCOL: u32 = ((ip::MORE_FRAGMENTS | ip::FRAGMENT_OFFSET) as u32) << 16 | 0xff;
 
-/// Writes the segment of `packet` to `to`; `false` where the packet is no such one.
+/// Writes the segment of `packet` to `to`; `false` where the packet has other headers.
 #[inline(always)]
 pub(super) fn read(packet: &Packet<'_>, to: &mut Segment) -> bool {
     let Some(bytes) = packet.bytes.first_chunk::<HEADERS>() else { return false };

@@ -6,18 +6,18 @@
 
 use super::set_ahead::OffsetMove;
 
-/// Where several slopes have nearly as much room, so much of it counts as the same: nanoseconds, and this part of it.
+/// Slopes count as equally good where their room differs by at most the larger of this, nanoseconds, and of this part of the room.
 const SAME_NS: f64 = 1_000.0;
 const SAME_PART: f64 = 0.01;
 /// Times of captures are no more exact than this, nanoseconds.
 const RESOLUTION_NS: f64 = 1_000.0;
-/// A delay that is so much above the line is no longer at the least one, nanoseconds.
+/// A delay that is this far above the line is not a least delay, nanoseconds.
 const NEAR_NS: f64 = 10_000.0;
-/// No clock of a computer runs so much faster than another: half a thousandth.
+/// The largest drift that is considered: clocks of computers differ by less than half of this.
 const DRIFT_MAX: f64 = 1e-3;
 /// Steps of a search that divides by three.
 const STEPS: u32 = 80;
-/// A shorter time tells no drift, nanoseconds.
+/// The drift is not estimated over a shorter time, nanoseconds.
 const DRIFT_SPAN_NS: u64 = 1_000_000_000;
 
 /// A move of the offset is looked for between what was so long before a time and after it: seconds at least, and this part of the whole time.
@@ -29,18 +29,18 @@ const GUARDS_S: [f64; 3] = [0.025, 0.1, 0.4];
 /// The moves of both directions differ by no more than this part of them.
 const MOVED_PART: f64 = 1.0 / 16.0;
 
-/// How the clocks of two captures differ: that of B less that of A.
+/// How the clocks of two captures differ: B's clock minus A's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
     /// At this time, by A's clock, nanoseconds since 1970.
     pub at_ns: u64,
-    /// By so much B's is ahead then, nanoseconds.
+    /// How far B's clock is ahead at that time, nanoseconds.
     pub offset_ns: i64,
     /// How far that may be wrong, if the least delays of both directions are the same.
     pub offset_error_ns: u64,
     /// How far it may be wrong whatever the delays are: half of the least round trip.
     pub offset_bound_ns: u64,
-    /// By so much B's is faster: seconds a second; `None` where too little time passed to tell.
+    /// How much faster B's clock is: seconds per second; `None` where the time is too short for an estimate.
     pub drift: Option<f64>,
     /// How far that may be wrong.
     pub drift_error: Option<f64>,
@@ -48,7 +48,7 @@ pub struct Clock {
     pub least_ns: i64,
 }
 
-/// Delays by two clocks: (time by the clock of A, nanoseconds; the time of B's capture less that of A's).
+/// Delays by two clocks: (time by A's clock, nanoseconds; the time in B's capture minus the time in A's).
 #[derive(Debug)]
 pub(super) struct Clouds {
     start_ns: u64,
@@ -191,7 +191,7 @@ impl Clouds {
         inside
     }
 
-    /// Those of the edges that the clouds turn to each other.
+    /// The slopes of the edges that the two clouds turn to each other.
     fn slopes(&self) -> Vec<f64> {
         let upside_down: Vec<(f64, f64)> = self.below.iter().map(|&(time, value)| (time, -value)).collect();
         let of_below = lower_edges(upside_down).into_iter().map(|slope| -slope);

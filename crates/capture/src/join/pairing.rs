@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 /// Connections that are joined at most, the largest first.
 pub const PAIRS_MAX: usize = 1 << 12;
-/// A smaller difference of the times to the ends does not tell which capture is nearer, µs.
+/// The times to both ends have to differ by this for one capture to count as nearer, µs.
 const NEARER_US: i64 = 20;
 
 /// How it is known which capture is at which end.
@@ -16,9 +16,9 @@ const NEARER_US: i64 = 20;
 pub enum Placed {
     /// The ends answer sooner at one capture than at the other.
     Answers,
-    /// The captures say it themselves.
+    /// From the comments of the captures.
     Comment,
-    /// Nothing tells: the first file is taken for that of the end that sent more.
+    /// Assumed without evidence: the first file is the capture of the end that sent more.
     Assumed,
 }
 
@@ -27,7 +27,7 @@ pub enum Placed {
 pub struct Pair {
     /// Both ends, A and B, as the capture near A has them.
     pub ends: [Endpoint; 2],
-    /// The same as the capture near B has them: others where a NAT is between.
+    /// The endpoints in the capture near B, which differ where a NAT is in between.
     pub far_ends: [Endpoint; 2],
     /// Which of the two captures is nearer to A: 0 or 1.
     pub at_a: usize,
@@ -63,15 +63,15 @@ pub struct Pairing {
     pub pairs: Vec<Pair>,
     /// Connections that only the first has, and only the second.
     pub only: [u64; 2],
-    /// Connections of both beyond [`PAIRS_MAX`], and those of either that were too many to look at.
+    /// Connections in both captures beyond [`PAIRS_MAX`], and connections beyond the number that a survey holds.
     pub left_out: u64,
     /// Both were written by one clock: by pipefill itself, in the same run.
     pub is_same_clock: bool,
-    /// What to add to times of the first to compare them with those of the second, about.
+    /// Approximate difference to add to times of the first capture before comparing them with times of the second.
     pub(super) rough_ns: i64,
     /// First and last packet of each, as if their clocks had not been set ahead.
     pub(super) spans_ns: [(u64, u64); 2],
-    /// Where the clock of the one and of the other was set ahead.
+    /// Where the clock of the first and of the second capture was set ahead.
     pub(super) ahead: [Vec<SetAhead>; 2],
 }
 
@@ -119,7 +119,7 @@ impl Pairing {
     }
 }
 
-/// Of several connections between the same ports the one that carried most.
+/// Keeps one connection for each pair of ports: the one that carried most.
 fn merged(all: &[Surveyed]) -> Vec<Surveyed> {
     let mut places: HashMap<[Endpoint; 2], usize, RandomState> = HashMap::default();
     let mut kept: Vec<Surveyed> = Vec::new();
@@ -212,7 +212,7 @@ fn nearer_end(first: &Surveyed, second: &Surveyed, origins: [Option<&Origin>; 2]
         return (usize::from(sum > 0), Placed::Answers);
     }
     let sends_more = usize::from(first.payload[1] > first.payload[0]);
-    // The sender's capture, where one says so, stands for the end that sent more.
+    // A capture whose comment names the sender is taken for the end that sent more.
     let says = |at: usize, host: &str| origins[at].is_some_and(|origin| origin.host == host);
     let (at_sender, placed) = if says(0, "sender") && says(1, "receiver") {
         (0, Placed::Comment)

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub(super) enum Missing {
     /// Not one byte was.
     All,
-    /// These ranges were not.
+    /// These ranges have not arrived.
     Parts(Vec<(i64, i64)>),
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Sent {
     /// Its sequence numbers, unwrapped; SYN and FIN count. Empty without data.
     pub(super) from: i64,
     pub(super) to: i64,
-    /// What tells packets without data apart.
+    /// The key of a packet without data.
     mark: u64,
     stamps: Option<(u32, u32)>,
     ip_id: u16,
@@ -155,7 +155,7 @@ impl Window {
     ) -> Option<SentMatch> {
         let (index, part) = self
             .candidates(seen, from, to)
-            // The same timestamps are of one millisecond or so, and never of a retransmission after that.
+            // Equal timestamps belong to about one millisecond, so that a later retransmission has others.
             .filter(|(_, sent)| seen.stamps.is_some() || sent.time_ns <= order.until_ns)
             .filter_map(|(index, sent)| Some((index, sent, sent.missing_part(from, to)?)))
             .min_by_key(|&(index, sent, _)| rank(seen, index, sent, order))
@@ -167,7 +167,7 @@ impl Window {
         Some(SentMatch { index, from: part.0, to: part.1, is_first })
     }
 
-    /// Whether such a packet was sent, and something of it has arrived before.
+    /// Whether such a packet was sent, and a part of it has arrived before.
     pub(super) fn has_arrived(&self, seen: &ArrivedPacket, from: i64, to: i64) -> bool {
         self.candidates(seen, from, to).any(|(_, sent)| sent.missing != Missing::All)
     }
@@ -228,7 +228,7 @@ impl Sent {
         self.missing = Missing::Parts(parts.into_iter().flat_map(cut).collect());
     }
 
-    /// What of it has not arrived; of packets without data an empty range.
+    /// The ranges of the packet that have not arrived; for a packet without data an empty range.
     pub(super) fn lost(&self) -> Vec<(i64, i64)> {
         match &self.missing {
             Missing::All => vec![(self.from, self.to)],

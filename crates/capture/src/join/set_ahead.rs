@@ -1,17 +1,17 @@
-//! A clock that was set ahead during a transfer: of one capture alone that looks like a pause, beside the other it shows.
+//! A clock that was set ahead during a transfer: one capture alone shows a pause, two captures show a jump of one clock.
 
 /// The difference of both clocks has to move by so much from one mark to the next, nanoseconds: packets wait less long in a queue. Packets still
 /// match where it moves by less.
 pub(super) const LEAST_NS: u64 = 500_000_000;
-/// The pause between two packets is at least so much of what the clock was set by: delays move too.
+/// The pause between two packets is at least this part of the jump of the clock, since delays change too.
 const PAUSE_PART: (u64, u64) = (3, 4);
 
 /// A clock that was set during a transfer, as the difference to the other clock shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffsetMove {
-    /// When, by A's clock, nanoseconds since 1970; at most so much earlier or later as there are no packets.
+    /// When, by A's clock, nanoseconds since 1970; uncertain by the pause between two packets.
     pub at_ns: u64,
-    /// By so much more B's clock is ahead from then on, nanoseconds.
+    /// How much farther B's clock is ahead from then on, nanoseconds.
     pub by_ns: i64,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct SetAhead {
     by_ns: u64,
 }
 
-/// Those of the first capture, and of the second. `marks` are when both had the same data, `pauses` the long ones of each.
+/// The jumps of each capture's clock. `marks` are times at which both captures have the same data, `pauses` the long pauses of each.
 pub(super) fn clocks_set_ahead(marks: &[(u64, u64)], pauses: [&[(u64, u64)]; 2]) -> [Vec<SetAhead>; 2] {
     let mut found = [Vec::new(), Vec::new()];
     for pair in marks.windows(2) {

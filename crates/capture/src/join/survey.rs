@@ -1,4 +1,4 @@
-//! What a first reading of each capture tells: which connections it has, when, near which end, and how to recognise them at the other end.
+//! The first reading of a capture: its connections, their times, the nearer end, and how to recognise them in the other capture.
 //!
 //! Memory: [`SURVEY_MAX`] connections, the first of the capture, with at most 2.4 kB each.
 
@@ -15,7 +15,7 @@ const PAUSES_MAX: usize = 1 << 12;
 /// Parts of the sequence numbers with their times, of each direction; beyond it each second one goes.
 const MARKS_MAX: usize = 64;
 
-/// Who wrote a capture: pipefill says so in its comment.
+/// Who wrote a capture, from pipefill's comment in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The run's id. Two captures with the same were made by one clock.
@@ -66,7 +66,7 @@ pub(super) struct Surveyed {
 }
 
 impl Surveyed {
-    /// The same with B in A's place.
+    /// This connection with its ends A and B exchanged.
     pub(super) fn swapped(mut self) -> Self {
         self.ends.reverse();
         self.isns = self.isns.map(|[a, b]| [b, a]);
@@ -82,7 +82,7 @@ impl Surveyed {
     }
 }
 
-/// When the data first reached each so many-th sequence number: the same numbers in every capture, whatever super-packets it has.
+/// When the data first reached each multiple of a number of bytes: multiples are the same in every capture, whatever its super-packets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Marks {
     /// Number of the part of the sequence numbers, in their order, and when its first data passed.
@@ -109,7 +109,7 @@ impl Marks {
         self.all.is_empty()
     }
 
-    /// The same with larger parts.
+    /// The marks at the multiples of a larger number of bytes.
     fn coarser(&self, shift: u32) -> impl Iterator<Item = (u64, u64)> + '_ {
         let by = shift.saturating_sub(self.shift);
         let mut last = None;
@@ -120,7 +120,7 @@ impl Marks {
         })
     }
 
-    /// When both have the same data: the times of the one, of the other. Numbers begin again at 2^32: one may have begun before that.
+    /// Times at which both captures have the same data: in this one, in `other`. Either may have begun before the sequence numbers wrapped at 2^32.
     pub(super) fn both(&self, other: &Self) -> Vec<(u64, u64)> {
         let shift = self.shift.max(other.shift);
         let round = (1_u64 << 32).checked_shr(shift).unwrap_or(0);
@@ -128,7 +128,7 @@ impl Marks {
         found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
     }
 
-    /// The same in parts of this size, with so much added to the numbers of the one and of the other.
+    /// As [`Self::both`] at multiples of `1 << shift`, with `own` and `its` added to the numbers of this capture and of `other`.
     fn in_common(&self, other: &Self, shift: u32, own: u64, its: u64) -> Vec<(u64, u64)> {
         let mut others = other.coarser(shift).map(|(part, time)| (part + its, time)).peekable();
         let parts = self.coarser(shift).map(|(part, time)| (part + own, time));

@@ -1,4 +1,4 @@
-//! Figures of a long time in bounded memory: every so many-th sample, and the least of each part of the time.
+//! Figures of a long time in bounded memory: one sample in a number of them, and the least of each part of the time.
 
 /// Parts of the time whose least delay is kept.
 const BINS: usize = 512;
@@ -75,7 +75,7 @@ fn least(left: Option<(u64, i64)>, right: Option<(u64, i64)>) -> Option<(u64, i6
     left.into_iter().chain(right).min_by_key(|&(_, delay)| delay)
 }
 
-/// Of `sorted` the value that so many hundredths do not exceed; `None` of nothing.
+/// The value of `sorted` that `percent` per cent of the values do not exceed; `None` without values.
 pub(super) fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
     let last = sorted.len().checked_sub(1)?;
     sorted.get((last * percent).div_ceil(100)).copied()

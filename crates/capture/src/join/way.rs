@@ -1,4 +1,4 @@
-//! One direction of a connection: what its sender's end has, held against what the other end has.
+//! One direction of a connection: the packets in the capture of its sender's end, matched with those in the other capture.
 //!
 //! Packets are matched by sequence range and timestamp option (RFC 7323), whatever super-packets either end has made of them: of two packets
 //! with the same data and the same timestamps the one with the same IP identification, else the one that follows in order.
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// Losses of a direction that are listed.
 pub const LISTED: usize = 16;
-/// Packets of the receiving end wait so long for those of the sending end, by which their times may be misjudged.
+/// How long packets of the receiving end wait for their match: the clocks' offset may be wrong by this.
 const SLACK_NS: u64 = 1_000_000_000;
 /// What has not arrived after so long is settled.
 const HORIZON_NS: u64 = 10_000_000_000;
@@ -32,7 +32,7 @@ pub struct Lost {
     pub number: u64,
     /// Its first sequence number, from the first one of the direction that either capture has.
     pub seq_from: i64,
-    /// The one behind its last; the same for a packet without data.
+    /// The number after the last byte; equal to `seq_from` for a packet without data.
     pub seq_to: i64,
     /// It was sent before.
     pub is_again: bool,

@@ -2,13 +2,13 @@
 
 use super::resolution::ClockResolution;
 
-/// A time that is so far behind the latest one was given by a clock that was set back; one that is less far behind belongs to a packet that was
+/// A time this far behind the latest one came from a clock that was set back; a time less far behind belongs to a packet that was
 /// written out of order. Between its timestamp and the capture's buffer a packet waits for the softirq of its queue: at most two ticks of 10 ms
 /// (`HZ=100`; `netdev_budget_usecs` is 2 ms). Daemons set a clock from 128 ms (ntpd), 400 ms (systemd-timesyncd) or 1 s (chronyd) on, and make it
 /// slower for less.
 pub const SET_BACK_NS: u64 = 20_000_000;
 
-/// Interfaces of a pcapng whose order is watched by itself: whoever captures writes those of one interface in order, and those of several a
+/// How many interfaces of a pcapng have their order checked separately: a capture has the packets of one interface in order, those of several a
 /// buffer at a time.
 const INTERFACES: usize = 64;
 
@@ -32,11 +32,11 @@ pub struct BackwardTimes {
 pub(super) struct CaptureClock {
     /// The latest time that the first interface had since the clock was set, as it stands in the capture.
     latest_ns: u64,
-    /// The same of the others.
+    /// The latest time of each other interface.
     others_ns: Vec<u64>,
     /// What is added to times since the clock was set.
     shift_ns: u64,
-    /// How often it was set so far.
+    /// How often the clock was set.
     stretch: u32,
     backward: BackwardTimes,
     resolution: ClockResolution,
@@ -54,7 +54,7 @@ impl CaptureClock {
         time_ns.saturating_add(self.shift_ns)
     }
 
-    /// The same of a packet that `interface` saw.
+    /// The time of a packet that `interface` saw at `time_ns`.
     #[inline(always)]
     pub(super) fn time_at_ns(&mut self, interface: u32, time_ns: u64) -> u64 {
         if interface == 0 { self.time_ns(time_ns) } else { self.time_at_other_ns(interface, time_ns) }
@@ -85,7 +85,7 @@ impl CaptureClock {
     #[inline(never)]
     fn behind(&mut self, interface: usize, time_ns: u64) -> u64 {
         let latest_ns = *self.latest(interface);
-        // The container has no time for this packet: that of the one before is the nearest.
+        // The container has no time for this packet: the previous packet's is the nearest.
         if time_ns == 0 {
             return latest_ns.saturating_add(self.shift_ns);
         }
@@ -112,7 +112,7 @@ impl CaptureClock {
         time_ns.saturating_add(self.shift_ns)
     }
 
-    /// How often the clock was set back so far.
+    /// How often the clock was set back up to the last packet.
     #[inline(always)]
     pub(super) const fn stretch(&self) -> u32 {
         self.stretch

@@ -14,7 +14,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the first four bytes say.
+    /// The compression of a file with these first four bytes.
     pub fn of(first: &[u8]) -> Option<Self> {
         match first {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),

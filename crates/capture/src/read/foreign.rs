@@ -17,7 +17,7 @@ const PROGRAMS: [(&[u8], &str); 12] = [
 ];
 /// EtherPeek up to version 7 begins with the version, and a status of at most one bit.
 const OLD_PEEK: [[u8; 2]; 6] = [[5, 0], [6, 0], [7, 0], [5, 1], [6, 1], [7, 1]];
-/// Bytes that tell them all.
+/// How many bytes are enough to recognise each format.
 pub(super) const LONGEST: usize = 17;
 
 /// Whose capture begins like this; `None` where that is not known.

@@ -3,7 +3,7 @@
 use super::{Compression, Reader};
 use std::io;
 
-/// Bytes of a capture's beginning that tell whether its packets have payload.
+/// How many bytes of a capture are looked at to find whether its packets have payload.
 pub const BEGINNING: usize = 256 << 10;
 /// Packets of fewer bytes, in the mean, are read faster with a copy: most of their cache lines are needed.
 const SPARSE: u64 = 512;

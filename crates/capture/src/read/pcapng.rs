@@ -25,9 +25,9 @@ const FRAME: u32 = 12;
 /// What stands before the bytes of an enhanced packet block.
 const PACKET_HEAD: usize = 28;
 const MAGIC: u32 = 0x1a2b_3c4d;
-/// Blocks without packets that are looked into; a longer one can't be what it says.
+/// The longest block without packets that is read; a longer one has a damaged length.
 const DESCRIPTION_LIMIT: u32 = 1 << 20;
-/// Fields of a packet, options and padding beside its bytes.
+/// The longest packet block: the largest packet, with fields, options and padding.
 const PACKET_BLOCK_LIMIT: u32 = PACKET_LIMIT + (1 << 20);
 
 pub(super) struct Pcapng {
@@ -205,7 +205,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// A block that tells something of what follows.
+    /// Reads a block that describes the following ones.
     #[cold]
     fn describe<R>(
         &mut self,

@@ -4,7 +4,7 @@
 /// Solaris), 250 Hz, 1 kHz.
 const KNOWN_NS: [u64; 8] =
     [1_000_000_000, 500_000_000, 100_000_000, 20_000_000, 15_625_000, 10_000_000, 4_000_000, 1_000_000];
-/// Fewer times that differ from the one before tell nothing. A time of a microsecond clock is a multiple of 1 ms by one chance in 1,000, eight of
+/// How many changes of the time are needed for a resolution. A time of a microsecond clock is a multiple of 1 ms by one chance in 1,000, eight of
 /// them by one in 10^24.
 const TIMES_MIN: u32 = 8;
 /// A clock that is finer than the finest of [`KNOWN_NS`]: no time is looked at any more.
@@ -18,7 +18,7 @@ pub(super) struct ClockResolution {
     /// The time that others are measured from; 0 before the first. A clock's ticks need not be multiples since 1970.
     from_ns: u64,
     last_ns: u64,
-    /// Times that were not that of the packet before.
+    /// How many times differed from the previous packet's.
     times: u32,
 }
 
@@ -59,7 +59,7 @@ impl ClockResolution {
     }
 }
 
-/// Euclid's algorithm; that of 0 and another number is the other.
+/// Euclid's algorithm; for 0 and another number the result is the other number.
 const fn greatest_divisor(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);

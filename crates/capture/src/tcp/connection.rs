@@ -22,7 +22,7 @@ pub struct Handshake {
     pub syn_ack_to_ack_us: Option<u32>,
 }
 
-/// A connection, as far as its packets tell.
+/// A connection as its packets show it.
 #[derive(Debug, Clone)]
 pub struct Connection {
     pub(super) key: Key,
@@ -129,7 +129,7 @@ impl Connection {
         kind
     }
 
-    /// What the handshake says, beside what both directions make of it: of a SYN that is sent again the last one counts, since it may offer less.
+    /// Notes what the handshake agreed on. Of retransmitted SYNs the last one counts, since it may offer less.
     #[cold]
     #[inline(never)]
     pub(super) fn take_opening(&mut self, segment: &Segment, side: Side) {
@@ -164,7 +164,7 @@ impl Connection {
         if is_high { self.key.high } else { self.key.low }
     }
 
-    /// What `side` sent, and what became of it.
+    /// The data that `side` sent, and their fate.
     #[inline]
     pub const fn half(&self, side: Side) -> &Half {
         &self.halves[side as usize]

@@ -37,7 +37,7 @@ impl Cuts {
         }
     }
 
-    /// Takes a packet whose payload is no multiple of a full segment's. Returns the size, where enough agree now.
+    /// Takes a packet whose payload is not a multiple of a full segment's. Returns the size of a full segment once enough packets agree.
     #[cold]
     pub(super) fn take_other(&mut self, payload: u32, ends_write: bool, mss: u16) -> Option<u16> {
         let size = u32::from(self.size);

@@ -1,4 +1,4 @@
-//! What is told of each segment, after it was understood.
+//! What an observer gets for each segment, once it is classified.
 
 use super::side::Side;
 use crate::headers::{Flags, SACKS_MAX, Segment};
@@ -18,7 +18,7 @@ pub enum SegmentKind {
     TlpRetransmit,
     /// Data that others overtook before the capture point.
     OutOfOrder,
-    /// The same packet again, as captures at two interfaces have it.
+    /// A copy of a packet: it was captured at two interfaces.
     CapturedTwice,
     /// Asks whether the other end is there (RFC 9293 3.8.4).
     KeepAlive,
@@ -43,7 +43,7 @@ impl SegmentKind {
     }
 }
 
-/// The blocks of a SACK option, in the numbers of the one who sent the data.
+/// The blocks of a SACK option, in the sequence numbers of the data's sender.
 #[derive(Debug, Clone, Copy, Eq, Default)]
 pub struct Sacks {
     pub(super) blocks: [(u64, u64); SACKS_MAX],
@@ -51,7 +51,7 @@ pub struct Sacks {
 }
 
 impl PartialEq for Sacks {
-    /// Blocks that are no more count for nothing.
+    /// Compares the blocks in use; older blocks may still be in the array.
     fn eq(&self, other: &Self) -> bool {
         self.blocks() == other.blocks()
     }
@@ -79,7 +79,7 @@ pub struct Event {
     /// Its first sequence number, from its sender's first (the SYN has 0; without a SYN the first that was seen has 1, and 0 stands for all
     /// below it).
     pub seq_from: u64,
-    /// The one behind its last; SYN and FIN count.
+    /// The sequence number after the last byte; SYN and FIN count.
     pub seq_to: u64,
     /// Bytes of payload.
     pub payload: u32,
@@ -126,7 +126,7 @@ impl Event {
         }
     }
 
-    /// What the headers of `segment` say; the rest as of a segment that acknowledges nothing and is nothing special.
+    /// An event with the fields of the headers of `segment`, for a segment that acknowledges nothing new and is of no special kind.
     #[inline(always)]
     pub(super) const fn begin(&mut self, segment: &Segment, side: Side) {
         self.number = segment.number;

@@ -46,7 +46,7 @@ impl Gaps {
         self.0.get(at).is_some_and(|gap| gap.from < to)
     }
 
-    /// `from..to` passed; `None` where all of it had passed before.
+    /// Notes that `from..to` passed; `None` where the whole range had passed before.
     pub(super) fn fill(&mut self, from: u64, to: u64) -> Option<Filled> {
         let at = self.0.partition_point(|gap| gap.to <= from);
         let gap = *self.0.get(at).filter(|gap| gap.from < to)?;

@@ -13,14 +13,14 @@ use std::num::NonZeroU16;
 
 /// Timestamps and padding in every segment (RFC 7323, appendix A).
 const TIMESTAMPS_SIZE: u16 = 12;
-/// `TCP_MIN_SND_MSS`: less is no segment.
+/// `TCP_MIN_SND_MSS`: no segment size is smaller.
 const MSS_MIN: u16 = 48;
 /// When a SYN passed, where no time since then is known.
 const UNTIMED_NS: u64 = u64::MAX;
 /// Of a SYN without the option (RFC 9293 3.7.1).
 const MSS_DEFAULT_V4: u16 = 536;
 const MSS_DEFAULT_V6: u16 = 1220;
-/// MTU 1500 without headers, where no handshake tells.
+/// MTU 1500 without headers, where no handshake was captured.
 const MSS_V4: u16 = 1460;
 const MSS_V6: u16 = 1440;
 
@@ -29,10 +29,10 @@ const MSS_V6: u16 = 1440;
 pub struct Half {
     pub(super) isn: u32,
     pub(super) is_known: bool,
-    /// A SYN of it was seen, and so many times again.
+    /// Whether a SYN of this side was captured.
     pub(super) has_syn: bool,
     pub(super) syns_again: u16,
-    /// Of these after an ACK of it had passed; and whether the other side's data had been sent again by then.
+    /// How many of its SYNs came after an ACK of the SYN; and whether the other side had retransmitted data by then.
     pub(super) syns_after_ack: u8,
     pub(super) has_data_again: bool,
     pub(super) has_fin: bool,
@@ -52,7 +52,7 @@ pub struct Half {
     widest_field: u16,
     window_is_scaled: bool,
     has_window: bool,
-    /// What these say in bytes.
+    /// The window of the last segment in bytes.
     window_bytes: Option<u32>,
     ecn: EcnCounts,
     window_probes: u16,
@@ -72,7 +72,7 @@ pub struct Half {
     stamp: u32,
     stamp_ns: u64,
     waits_for_echo: bool,
-    /// The last timestamp's lower half: a second segment with it may not be the one that is echoed.
+    /// The lower half of the last timestamp: of several segments with one timestamp the echo may belong to any.
     last_stamp: u16,
     /// The shortest time from one of its packets to an answer, and the last.
     answers_us: Option<(u32, u32)>,
@@ -136,7 +136,7 @@ impl Half {
         self.keep_alives = self.keep_alives.saturating_add(u16::from(kind == SegmentKind::KeepAlive));
     }
 
-    /// The window that a segment advertises. Returns whether it differs from the one before.
+    /// Takes the window that a segment advertises. Returns whether the window has changed.
     #[inline]
     pub(super) fn advertise(&mut self, segment: &Segment) -> bool {
         let is_scaled = !segment.flags.has(Flags::SYN);
@@ -187,7 +187,7 @@ impl Half {
         self.has_window && self.window_field == 0
     }
 
-    /// What a SYN tells.
+    /// Takes the options and numbers of a SYN.
     pub(super) fn take_syn(&mut self, segment: &Segment) {
         self.has_syn = true;
         (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
@@ -197,7 +197,7 @@ impl Half {
         self.has_timestamps = segment.options.timestamps.is_some();
     }
 
-    /// The same SYN once more: sent again, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
+    /// Takes a second copy of the SYN: retransmitted, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
     pub(super) fn take_syn_again(&mut self, segment: &Segment) -> SegmentKind {
         let is_timed = self.syn_ns != UNTIMED_NS;
         let is_same = segment.ip_id == self.syn_id;
@@ -301,7 +301,7 @@ impl Half {
         }
     }
 
-    /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
+    /// Notes a segment of this side: with its timestamp's echo it gives the answer time of the other end.
     #[inline(always)]
     fn stamp(&mut self, now: u64, tsval: u32) {
         let is_first = tsval as u16 != self.last_stamp && tsval != self.stamp;
@@ -322,7 +322,7 @@ impl Half {
     /// The echo came.
     fn end_echo(&mut self, now: u64) {
         self.waits_for_echo = false;
-        // Packets that were written out of order tell no time.
+        // Packets that were written out of order give no time.
         if let Some(ns) = now.checked_sub(self.stamp_ns) {
             self.answered((ns / 1000).min(u64::from(u32::MAX)) as u32);
         }
@@ -382,7 +382,7 @@ impl Half {
         self.isn
     }
 
-    /// The one behind the last that was sent, as it stands in headers.
+    /// The sequence number after the last byte sent, as in the header.
     pub(crate) const fn last_seq(&self) -> u32 {
         self.wrap(self.next)
     }
@@ -435,7 +435,7 @@ impl Half {
         self.window_bytes
     }
 
-    /// That window over the largest one so far, in thousandths: known without the scale.
+    /// That window over the largest one up to now, in thousandths: known without the scale.
     pub fn window_permille(&self) -> Option<u16> {
         let widest =
             Some(u32::from(self.widest_field)).filter(|&widest| widest > 0 && self.window_is_scaled)?;
@@ -472,7 +472,7 @@ impl Half {
         self.answers_us.map(|(least, _)| least)
     }
 
-    /// The last such time: longer where the other end had nothing to answer with.
+    /// The last answer time: longer where the other end had nothing to answer with.
     pub fn last_answer_us(&self) -> Option<u32> {
         self.answers_us.map(|(_, last)| last)
     }
@@ -511,22 +511,22 @@ impl Half {
         self.of_board(|sender| sender.board.out())
     }
 
-    /// Of these, the receiver has SACKed so many.
+    /// How many of the segments in flight the receiver has SACKed.
     pub fn sacked_segments(&self) -> u32 {
         self.of_board(|sender| sender.board.sacked())
     }
 
-    /// Of these, the sender must take so many for lost (RFC 8985).
+    /// How many of these segments the sender takes for lost (RFC 8985).
     pub fn lost_segments(&self) -> u32 {
         self.of_board(|sender| sender.board.lost())
     }
 
-    /// Of these, so many were sent again and are in flight.
+    /// How many retransmissions of these segments are in flight.
     pub fn retrans_segments(&self) -> u32 {
         self.of_board(|sender| sender.board.resent())
     }
 
-    /// The sender's state of congestion control, as far as packets tell; `None` before data.
+    /// The sender's congestion state, estimated from packets; `None` before data.
     pub fn ca_state(&self) -> Option<CaState> {
         self.sender.as_deref().map(Sender::ca_state)
     }

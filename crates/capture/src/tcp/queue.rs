@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 #[derive(Debug, Clone)]
 pub(super) struct Queue<T> {
     all: Vec<T>,
-    /// So many at the front are gone.
+    /// How many entries at the front of the memory are removed.
     gone: usize,
 }
 
@@ -43,7 +43,7 @@ impl<T> Queue<T> {
         self.drop_front(1);
     }
 
-    /// So many entries at the front go; there have to be as many.
+    /// Removes a number of entries at the front, of which there have to be at least as many.
     #[inline]
     pub(super) fn drop_front(&mut self, count: usize) {
         self.gone += count;

@@ -8,7 +8,7 @@ use super::data::Data;
 pub(super) const COPY_NS: u64 = 20_000_000;
 const PACKETS_MAX: usize = 1024;
 
-/// When a packet passed, and what tells it from the same bytes that are sent again.
+/// When a packet passed, and the fields in which a retransmission of the same bytes differs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Passed {
     pub(super) at_ns: u64,
@@ -57,7 +57,7 @@ impl RecentPackets {
         }
     }
 
-    /// Those of the last 20 ms with the same bytes as `data`.
+    /// The packets of the last 20 ms with the same bytes as `data`.
     pub(super) fn find(&self, data: &Data<'_>) -> impl Iterator<Item = Passed> + '_ {
         let (from, length, now) = (data.from, length(data), data.now());
         let has_same = move |packet: &&Packet| packet.from == from && packet.length == length;

@@ -28,7 +28,7 @@ pub enum KnownBy {
 pub struct Spurious {
     /// Its first sequence number, from the connection's first.
     pub seq_from: u64,
-    /// The one behind its last.
+    /// The sequence number after its last byte.
     pub seq_to: u64,
     /// When it passed the capture point.
     pub sent_ns: u64,

@@ -7,7 +7,7 @@
 /// Rounds without a pause between them that a rate is measured over.
 pub(crate) const RATE_ROUNDS: u32 = 3;
 const SPAN: usize = RATE_ROUNDS as usize;
-/// Fewer segments are no measure of a rate.
+/// The fewest segments from which a rate is computed.
 const SEGMENTS_MIN: u64 = 12;
 /// How long a round is at least where no RTT is known.
 const UNKNOWN_RTT_NS: u64 = 10_000_000;
@@ -42,7 +42,7 @@ impl Rounds {
         self.begun_count = 0;
     }
 
-    /// `bytes` arrived, as an ACK says.
+    /// Takes an ACK of `bytes` more bytes.
     #[inline]
     pub(super) fn acked(&mut self, now: u64, una: u64, next: u64, bytes: u64, mss: u32, rtt_us: Option<u32>) {
         self.delivered += bytes;
@@ -73,7 +73,7 @@ impl Rounds {
         self.flight = 0;
     }
 
-    /// The most bytes in flight in this round and the one before.
+    /// The most bytes in flight in this round and the previous one.
     pub(super) fn flight(&self) -> u64 {
         self.flight.max(self.flight_before)
     }

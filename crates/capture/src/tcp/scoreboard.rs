@@ -49,7 +49,7 @@ impl Sent {
         self.from + self.length as u64
     }
 
-    /// Both parts of it, cut at `at`, which is inside of it.
+    /// The packet cut in two at the sequence number `at`, which is inside.
     fn cut(mut self, at: u64, mss: u32) -> (Self, Self) {
         let mut right = self;
         (right.length, right.from) = ((self.to() - at) as u32, at);
@@ -60,7 +60,7 @@ impl Sent {
         (self, right)
     }
 
-    /// What of it is in flight: neither SACKed, nor lost and not sent again.
+    /// How many of the packet's bytes are in flight: not SACKed, and retransmitted if lost.
     const fn in_flight_bytes(&self) -> u64 {
         let is_out = !self.is(SACKED | LOST) || self.is(RESENT);
         if is_out { self.length as u64 } else { 0 }
@@ -123,13 +123,13 @@ pub(super) struct Delivered {
     pub(super) bytes: u64,
     /// Of what was sent once.
     pub(super) times: Times,
-    /// The last of it that was sent more than once.
+    /// The last delivered range that was sent more than once.
     pub(super) resent: Option<Resent>,
     /// Whether a SACK or the ACK had something that was sent more than once.
     pub(super) has_resent: bool,
-    /// Bytes of it that never passed the capture point.
+    /// Delivered bytes that never passed the capture point.
     pub(super) unseen: u64,
-    /// Round trip of the last transmission that tells RACK one, nanoseconds.
+    /// Round trip of the last transmission that gives RACK a sample, nanoseconds.
     pub(super) rtt_ns: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ pub(super) struct Scoreboard {
     latest_arrived: SendingOrder,
     /// The RTT of what arrived last, whichever transmission it was (`tcp_rack_advance()`).
     rack_rtt_ns: u64,
-    /// The least RTT so far.
+    /// The least RTT up to now.
     least_rtt_ns: u64,
     /// First bytes of what arrived sooner after it was sent again than any round trip takes, since the last look.
     came_early: Vec<u64>,

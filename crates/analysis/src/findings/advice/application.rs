@@ -163,7 +163,7 @@ impl Case<'_> {
         u64::try_from(bps).unwrap_or(u64::MAX)
     }
 
-    /// `bps`, or what the path and the receive window leave of it; `None` where the path's rate is not known.
+    /// The least of `bps`, the path's rate and the receive window's rate; `None` where the path's rate is not known.
     fn reached(&self, bps: u64) -> Option<u64> {
         let figures = &self.judged.diagnosis.figures;
         let room_bps = rounded(self.judged.room_bps?);

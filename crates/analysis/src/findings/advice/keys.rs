@@ -2,7 +2,7 @@
 
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 
-/// The name of a flow's key in an assignment: `flow.parallel` where there is one flow, `flow.1.parallel` beside others. Flows of one table
+/// The name of a flow's key in an assignment: `flow.parallel` for a single flow, else with its index as in `flow.1.parallel`. Flows of one table
 /// (`direction = "both"`) share their keys.
 pub(super) fn flow_key(spec: &CellSpec, index: usize, name: &str) -> String {
     let table = spec.table_of(index);

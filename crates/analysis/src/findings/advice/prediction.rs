@@ -16,7 +16,7 @@ use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::time::Duration;
 
-/// A buffer that is no limit.
+/// A buffer that does not limit.
 const UNBOUNDED: Bytes = Bytes::new(u64::MAX);
 /// The response functions hold while losses are rare.
 const RARE: f64 = 0.03;
@@ -24,9 +24,9 @@ const RARE: f64 = 0.03;
 const BBR_LOSS: f64 = 0.15;
 /// A sender that cuts its window keeps the pipe full from this queue on, in BDPs (CUBIC: 0.43; Reno: 1).
 const QUEUE_BDP: f64 = 0.4;
-/// Of ACKs that are lost nobody foresees the rate.
+/// From this share of lost ACKs on no model predicts the rate.
 const ACKS_LOST: f64 = 0.3;
-/// From this part of the way back on ACKs are held up beside data that fills it.
+/// ACKs that need at least this share of the reverse path are delayed by data that fills it.
 const ACKS_PART: f64 = 0.1;
 
 /// What a change should bring.
@@ -221,7 +221,7 @@ impl Case<'_> {
         let its_us: u64 = diagnosis.time.iter().filter(is_its).map(|held| held.us).sum();
         let share = if all_us > 0 { its_us as f64 / all_us as f64 } else { 1.0 };
         let seconds = flow.duration.as_secs_f64() * share;
-        // The figures are those of the limit with the most time.
+        // The diagnosis has the figures of the limit with the most time.
         let is_main = diagnosis.limited_by == self.limited_by;
         let bps = diagnosis.figures.acked_bps.filter(|_| is_main).unwrap_or(*goodput_bps) as f64;
         let bits = (bps * seconds).min(self.carried_bits());
@@ -256,7 +256,7 @@ impl Case<'_> {
         Some(left.max(self.judged.goodput_bps))
     }
 
-    /// Nobody's theory tells what reordering costs, nor where jitter ends slow start.
+    /// Whether packets are reordered or jitter is large: no model predicts what reordering costs, nor when jitter ends slow start.
     pub(super) fn is_disordered(&self, is_bbr: bool) -> bool {
         let Some(plan) = &self.judged.plan else { return false };
         let direction = self.judged.flow.direction;
@@ -341,7 +341,7 @@ impl Case<'_> {
         law.map_or(bps, |law| bps.min(rounded(law)))
     }
 
-    /// Buffers that the advice raises are no limit behind it.
+    /// `receive` and `send` without a bound where the advice raises that buffer.
     fn widened(&self, [receive, send]: [Bytes; 2]) -> [Bytes; 2] {
         match self.limited_by {
             LimitedBy::Rwnd => [UNBOUNDED, send.max(self.flight_needed())],

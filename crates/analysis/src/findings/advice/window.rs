@@ -59,7 +59,7 @@ impl Case<'_> {
         let mut changes = Vec::new();
         if !buffers::windows_are_scaled(plan.as_ref()) {
             let name = "sysctl.net.ipv4.tcp_window_scaling";
-            // A key of one host stands above that of both.
+            // A key of one host overrides the key of both hosts.
             let is_off_at = |sends: bool| {
                 let host = plan.as_ref().map(|plan| match sends {
                     true => plan.data_sender(flow.direction),

@@ -1,4 +1,4 @@
-//! What else is not the same in two experiments that are compared: the machine, the version, settings beside the coordinates.
+//! How the circumstances of two compared experiments differ: the machine, the version, settings that are not coordinates.
 
 use crate::findings::experiment::{CellResult, Experiment};
 use pipefill_core::cell::CellSpec;
@@ -86,7 +86,7 @@ fn spec<'a>(experiment: &'a Experiment, cell: &CellResult) -> &'a CellSpec {
     &experiment.plan.cell(cell.index).spec
 }
 
-/// Every value of a cell under its path, but what changes no run; null is no value.
+/// Every value of a cell under its path, without those that do not affect a run and without nulls.
 fn leaves(spec: &CellSpec) -> BTreeMap<String, String> {
     let mut leaves = BTreeMap::new();
     collect("", &serde_json::json!(spec), &mut leaves);

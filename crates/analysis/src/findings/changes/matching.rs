@@ -1,6 +1,6 @@
-//! Which cell of one experiment is which of another.
+//! Matches the cells of one experiment with those of another.
 //!
-//! Never: two cells of one experiment matched with the same one of the other, or a cell that nobody ran.
+//! Never: two cells of one experiment matched with the same cell of the other, or a cell that was not run.
 
 use crate::findings::experiment::{CellResult, Experiment};
 
@@ -16,8 +16,8 @@ pub(super) struct Matched<'a> {
 /// Whether two cells are the same point.
 type Rule = fn(&CellResult, &CellResult) -> bool;
 
-/// In this order: what an earlier one has matched is no later one's. An axis on one side may be a fixed value on the other; then
-/// the resolved cells tell.
+/// In this order: a later rule sees only the cells that no earlier rule matched. An axis on one side may be a fixed value on the other; then
+/// the resolved cells are compared.
 const RULES: [Rule; 3] = [
     |before, after| before.axes == after.axes && before.backend == after.backend,
     |before, after| before.axes == after.axes,

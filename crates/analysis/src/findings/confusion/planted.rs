@@ -117,7 +117,7 @@ impl Planted {
         Self::parse(word(ExpectMetric::LimitedBy)?, cause.unwrap_or_default())
     }
 
-    /// Each flow with what `[expect] flows` says, else with that of the cell, where it has one flow.
+    /// Each flow's expected limit: of `[expect] flows`, or of the cell where it has one flow.
     pub(super) fn in_flows(spec: &CellSpec) -> Vec<(u32, Self)> {
         let carries = |(_, flow): &(u32, &FlowSpec)| flow.protocol != Protocol::Ping;
         let indexes: Vec<u32> = (0..).zip(&spec.flows).filter(carries).map(|(index, _)| index).collect();
@@ -178,7 +178,7 @@ impl Planted {
         self.causes.iter().map(|cause| cause.as_str()).collect::<Vec<_>>().join("/")
     }
 
-    /// The same of `verdict`, as fine as what was planted.
+    /// The limit that `verdict` names, with its cause where the planted limit has one.
     pub(super) fn found(&self, verdict: &Verdict) -> String {
         let Some(limit) = verdict.limited_by else { return NOTHING.to_owned() };
         let cause = self.found_cause(verdict).map(|cause| cause.as_str().to_owned());

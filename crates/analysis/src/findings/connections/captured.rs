@@ -210,7 +210,7 @@ impl Captured {
 }
 
 impl CapturedFlow {
-    /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
+    /// Adds the verdict on this flow's `direction` from those of its connection; there is none where the flow was too short.
     pub fn judge(&mut self, found: &[Judged], direction: Direction) {
         match found.iter().find(|judged| judged.flow.figures.direction == direction) {
             Some(own) => {
@@ -229,7 +229,7 @@ impl CapturedFlow {
         self.active_bps = (active_us > 0).then(|| self.bytes.saturating_mul(8_000_000) / active_us);
         if self.data_us.is_none() {
             self.active_bps = None;
-            // The verdict is of a part, whose time is not that of the flow.
+            // The verdict covers a part of the flow, so its times are not the flow's.
             (self.verdict.span_us, self.verdict.time) = (None, None);
         }
         let is_silent = matches!(self.verdict.cause, Some(Cause::Silence | Cause::Mtu));
@@ -263,7 +263,7 @@ impl CapturedFlow {
         }
     }
 
-    /// Its answers, where whoever acknowledges is much faster than they are: a proxy, or a slow server.
+    /// The flow's answer times, where its answers take much longer than its ACKs: the server is slow, or stands behind a proxy.
     pub fn slow_answers(&self) -> Option<AnswerTimes> {
         let AnswerTimes { answers, least_us, ack_us } = self.answers;
         let time = self.verdict.time.iter().flatten();
@@ -274,7 +274,7 @@ impl CapturedFlow {
         (is_slow && share >= ANSWERS_SHARE).then_some(self.answers)
     }
 
-    /// How much of it there is to judge.
+    /// How much of the flow there is to judge.
     fn length(&self) -> FlowLength<'_> {
         FlowLength {
             span_us: self.verdict.span_us,

@@ -40,7 +40,7 @@ pub struct Connection<'a> {
     pub peer_samples: &'a [TcpSample],
     /// What its packets showed, where they were captured.
     pub packets: ConnectionPackets<'a>,
-    /// What BPF told of it, where that is permitted.
+    /// What BPF reported of the connection, where BPF is permitted.
     pub exact: Option<&'a Exact>,
     /// What the processes at its ends used of their CPUs, in the time of the samples.
     pub cpu: ConnectionCpu,
@@ -58,7 +58,7 @@ pub struct ConnectionPackets<'a> {
     pub lives: [Option<TimeInterval>; 2],
 }
 
-/// What BPF told of a sending socket since it began to watch it.
+/// What BPF reported of a sending socket since it began to watch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exact {
     /// Time in each congestion state; `None` where it could not be read.
@@ -296,7 +296,7 @@ impl Connection<'_> {
         }
     }
 
-    /// What of it is too little, where a single reading of `samples` is too short to judge; `None` where that is long enough. A window that is
+    /// Why a single reading of `samples` is too short to judge; `None` where it is long enough. A window that is
     /// closed, and a timer that is awaited, show themselves in few segments too.
     pub fn too_short(&self, thresholds: &Thresholds) -> Option<ShortReading> {
         let (first, last) = self.samples.first().zip(self.samples.last())?;
@@ -348,7 +348,7 @@ pub struct Judged {
     pub ledger: Option<FlowLedger>,
 }
 
-/// The same of connections between the same two hosts, which share a path: what each tells of it counts for all. And what that is.
+/// Judges connections between the same two hosts, which share a path: facts on the path from each apply to all. Returns these facts too.
 pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, PathFacts) {
     let Some(first) = connections.first() else { return (Vec::new(), PathFacts::default()) };
     let (mut flows, mut streams, mut samples) = (Vec::new(), Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use pipefill_core::record::{
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
 
-/// How often an application of ours tells what it has counted.
+/// How often an application of ours reports its counts.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// One stream of datagrams of a test. Its times count from when data began to flow.
@@ -53,7 +53,7 @@ pub struct DatagramCount {
 }
 
 impl DatagramFlow {
-    /// What was asked of such a cell: the datagrams, over a path that is unknown.
+    /// The cell of such a flow: its datagrams, over an unknown path.
     pub fn spec(&self) -> CellSpec {
         let direction = if self.sends { Direction::Forward } else { Direction::Reverse };
         let flow = flow(Protocol::Udp, direction, 0..self.span_us);

@@ -1,4 +1,4 @@
-//! How a captured flow ended, what happened to it, and what of it the capture does not have.
+//! How a captured flow ended, its events, and which parts of the flow the capture lacks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ use pipefill_core::record::{CaStateTimes, Invalid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Fewer samples tell a rate and no limit.
+/// With fewer samples the rate is known and the limit is not.
 const FEWEST_SAMPLES: usize = 2;
 
 /// The connections of a host.
@@ -84,7 +84,7 @@ impl Connections {
         Self { connections, invalid, ..self }
     }
 
-    /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's. Of a connection
+    /// Takes the verdicts on receiving connections from the sockets of the other end: a sender's socket shows more than a receiver's. Of a connection
     /// that carried less here than the other end sends in vain, or is not here, the other end is asked too.
     pub fn ask_senders(&mut self, peer: &Self) {
         for sender in peer.connections.iter().filter(|other| other.direction == Some(Direction::Forward)) {
@@ -269,7 +269,7 @@ impl ConnectionFinding {
         self.verdict.reason = Some(VerdictReason::Idle);
     }
 
-    /// Takes what the sending end tells.
+    /// Takes the verdict and the figures of the sending end.
     fn take_from_sender(&mut self, sender: Self) {
         let (local, remote) = (std::mem::take(&mut self.local), std::mem::take(&mut self.remote));
         let mut verdict = sender.verdict;

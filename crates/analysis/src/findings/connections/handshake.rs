@@ -1,4 +1,4 @@
-//! What the packets of a flow say beside its figures: what the handshake agreed on, and what is counted.
+//! What a captured flow's handshake agreed on, and counts of its packets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A flow of datagrams on a path that this program emulates, as a record: what the path and the receiving socket counted of it.
+//! The record of a datagram flow on a path that this program emulates: counts of the path and of the receiving socket.
 
 use super::datagram_report::DatagramReport;
 use super::finding::ConnectionFinding;
@@ -37,7 +37,7 @@ pub struct PathDatagrams {
 }
 
 impl PathDatagrams {
-    /// What was counted in all. The receiving socket may be closed by the last reading: its buffer is that of the last one that shows it.
+    /// The totals. The receiving socket may be closed at the last reading: its buffer is taken from the last reading that has the socket.
     pub fn counted(&self) -> DatagramSample {
         let Some(last) = self.samples.last() else { return DatagramSample::default() };
         let rcvbuf_bytes = self.samples.iter().rev().find_map(|sample| sample.rcvbuf_bytes);
@@ -49,7 +49,7 @@ impl PathDatagrams {
         (self.counted().offered_packets as f64) < STANDARD.reading_segments.value()
     }
 
-    /// Its cell in a record: datagrams of their mean length, over a path of which it says nothing.
+    /// The flow's cell in a record: datagrams of their mean length, over an unspecified path.
     pub fn spec(&self) -> CellSpec {
         spec(&self.observed, "", self.every, vec![self.flow()])
     }

@@ -1,4 +1,4 @@
-//! A capture at the receiver beside the sender's: what both show goes to the judge, what it revises into the document.
+//! A capture at the receiver in addition to one at the sender: the judge gets what both show, and the document what the judge revises.
 
 use super::captured::CapturedFlow;
 use super::joined::{JoinedFlow, OneWayDelay};

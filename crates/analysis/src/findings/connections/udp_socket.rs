@@ -1,4 +1,4 @@
-//! A UDP socket of this host as an entry beside its connections.
+//! A UDP socket of this host as an entry in the list of connections.
 
 use super::finding::ConnectionFinding;
 use crate::findings::advice::for_overflowing_socket;

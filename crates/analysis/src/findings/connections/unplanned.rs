@@ -1,4 +1,4 @@
-//! The cells of connections in an experiment on disk, which has a plan: their flows, over a path of which it says nothing.
+//! Cells for observed connections, since an experiment on disk has a plan: the connections' flows, over an unspecified path.
 
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;
@@ -12,7 +12,7 @@ use pipefill_core::units::Bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is recorded of observed sockets, beside `lab` and `sim`.
+/// The backend of records of observed sockets; others are `lab` and `sim`.
 pub const BACKEND: &str = SOCKETS;
 
 /// Cell `index` of a plan of connections, called `name`, with the `spec` that one of them has.

@@ -165,7 +165,7 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.times = flow.times;
 }
 
-/// A result that holds what the valid runs say, and nothing about the cell.
+/// A result with the figures of the valid runs, without the cell's coordinates.
 fn figures(valid: &[&RunMetrics]) -> CellResult {
     let whole = |field: fn(&RunMetrics) -> Option<u64>| {
         median_of(valid, |run| field(run).map(|value| value as f64)).map(rounded)

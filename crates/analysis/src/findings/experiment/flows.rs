@@ -16,7 +16,7 @@ use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{BufferLimits, CpuQuota};
 use std::collections::BTreeMap;
 
-/// The flows of one run, and what is known of them beside their figures.
+/// The flows of one run: their figures and their path.
 #[derive(Clone, Copy)]
 pub struct RunFlows<'a> {
     /// Which repetition, from 1.
@@ -110,7 +110,7 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
     result
 }
 
-/// Shares are means over the runs; the sentence is that of the run with the median goodput among those with the cell's cause.
+/// Shares are means over the runs; the sentence comes from the run with the median goodput among the runs with the cell's cause.
 fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &[InRun<'_>]) {
     let diagnosed: Vec<(&InRun<'_>, &Diagnosis)> =
         runs.iter().filter_map(|in_run| Some((in_run, in_run.flow.diagnosis.as_ref()?))).collect();
@@ -154,7 +154,7 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
 /// A flow with less than one part in so many of the largest one's goodput.
 const NEXT_TO_NOTHING: u64 = 20;
 
-/// Those of `flows` that carried something: who carries next to nothing takes nothing from the others.
+/// The flows that carried more than next to nothing: the others take no considerable share of the path.
 fn that_carry(flows: &[FlowSpec], metrics: &[FlowMetrics]) -> Vec<FlowSpec> {
     let carried = |at: usize| metrics.get(at).and_then(|flow| flow.figures.goodput_bps).unwrap_or(0);
     let most = (0..metrics.len()).map(carried).max().unwrap_or(0);
@@ -162,7 +162,7 @@ fn that_carry(flows: &[FlowSpec], metrics: &[FlowMetrics]) -> Vec<FlowSpec> {
     flows.iter().enumerate().filter(carries).map(|(_, flow)| flow.clone()).collect()
 }
 
-/// Medians of each figure; the queue is that of the run in the middle.
+/// Medians of each figure; the queue comes from the run in the middle.
 fn latency(runs: &[InRun<'_>]) -> Latency {
     let mut bloated: Vec<_> = runs.iter().filter_map(|in_run| in_run.flow.latency.bufferbloat).collect();
     bloated.sort_by_key(|bufferbloat| bufferbloat.added_us);

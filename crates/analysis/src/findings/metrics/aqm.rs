@@ -1,4 +1,4 @@
-//! What the disciplines of the bottlenecks' queues did: drops, marks, and sojourn times beside their target.
+//! What the disciplines of the bottlenecks' queues did: drops, marks, and sojourn times with their target.
 
 use pipefill_core::cell::{AqmSpec, Direction};
 use pipefill_core::record::{AqmCounted, AqmSummary, DropReason, FlowQueues, Manifest, PathCount};
@@ -34,7 +34,7 @@ pub struct AqmMetrics {
     pub flow_queues: Option<FlowQueues>,
 }
 
-/// Those of a run; none where both queues are drop-tail.
+/// The figures of a run's disciplines; none where both queues are drop-tail.
 pub(super) fn metrics(manifest: &Manifest) -> Vec<AqmMetrics> {
     manifest.aqm.iter().map(|summary| of_direction(manifest, summary)).collect()
 }

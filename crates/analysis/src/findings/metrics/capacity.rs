@@ -1,4 +1,4 @@
-//! What a path whose rate changes offered, how much of it was used, and how long after a rise the flows used it.
+//! Of a path whose rate changes: the capacity, the share of it that flows used, and how long after a rise they used it.
 //!
 //! Never: a figure for a rate that does not change, or that no scenario describes.
 
@@ -166,7 +166,7 @@ impl Followed {
         self.span = Some((row.t_us, all));
     }
 
-    /// Notes the latest rise up to `t_us`. A change ends the wait for the one before it.
+    /// Notes the latest rise up to `t_us`. Flows that have not used a rise by the next change are no longer waited for.
     fn look_at_rises(&mut self, t_us: u64) {
         let now_ns = t_us.saturating_mul(1_000);
         let mut rate = self.rates.at(self.looked_ns).0;

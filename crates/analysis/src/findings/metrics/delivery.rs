@@ -87,7 +87,7 @@ impl Following {
 }
 
 impl Followed {
-    /// Nothing can have arrived within the one-way delay.
+    /// The curve of `stream`, which is zero within the first one-way delay.
     fn of(run: &KnownRun<'_>, stream: &StreamSummary) -> Self {
         let shift_us = run.receiver_shift_us(stream);
         let (measured, life) = (run.measured(stream), interval::life(stream));
@@ -103,7 +103,7 @@ impl Followed {
     }
 }
 
-/// A cumulative count, read at both ends of a window. To the samples comes what they miss: nothing up to `first_us` (unless
+/// A cumulative count, read at both ends of a window. Two points complete the samples: zero up to `first_us` (unless
 /// they saw something), the total at the end. Without a single sample there is no curve.
 struct Curve {
     window: TimeInterval,

@@ -1,4 +1,4 @@
-//! What the instrument says about itself, and what the path dropped on purpose.
+//! The instrument's own errors, and the packets that the path dropped on purpose.
 
 use super::Counts;
 use pipefill_core::record::{Counter, Instrument, Lateness, Manifest};

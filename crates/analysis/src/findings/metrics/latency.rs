@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// A round trip that is this many times the idle one …
 const BLOATED: u64 = 2;
-/// … and by so much longer, as the median, has a queue that is never empty for long.
+/// … and whose median is longer by at least this, has a queue that is seldom empty.
 const BLOATED_US: u64 = 5_000;
 
 /// Follows all flows but pings.

@@ -23,7 +23,7 @@ const SEEN: f64 = 3.0;
 /// Below a hundredth of a nanosecond a byte (800 Gbit/s) no limit is seen either.
 const LEAST_SLOPE: f64 = 0.01;
 
-/// A token bucket on a path that nobody planned is believed where the squares of what is off the line are so many times less with it.
+/// On an unplanned path a token bucket is assumed where it lowers the sum of squared residuals by at least this factor.
 const BETTER: f64 = 4.0;
 
 /// Round trips are counted in nanoseconds: no base is surer than one.
@@ -184,7 +184,7 @@ struct Bucket {
 }
 
 impl<'a> Beyond<'a> {
-    /// Those of the path; `None` where a pause does not fill them.
+    /// The token buckets of the path; `None` where the pause between pings does not fill them.
     fn of(spec: &'a CellSpec, direction: Direction) -> Option<Self> {
         let is_it = |flow: &&FlowSpec| flow.direction == direction;
         let ping = spec.flows.iter().filter(is_it).find_map(|flow| flow.ping.as_ref())?;
@@ -196,7 +196,7 @@ impl<'a> Beyond<'a> {
         Some(Self { path: &spec.path, request, reply })
     }
 
-    /// Those that nobody knows: so many full frames of both directions as bring the points nearest to a line. A wire has none.
+    /// Token buckets of an unplanned path: the number of full frames, equal in both directions, that brings the points closest to a line.
     fn inferred(spec: &'a CellSpec, sizes: &[PingSize]) -> Self {
         let frame = Headers::of(&spec.path).full_frame().get();
         let path = &spec.path;
@@ -269,7 +269,7 @@ fn bucket(way: &DirectionSpec, pause: Duration) -> Option<Bucket> {
     is_full.then_some(Bucket { depth: bottleneck.burst, framing: way.framing() })
 }
 
-/// Nanoseconds a byte as bits a second; nothing where the slope can't be told from zero.
+/// Nanoseconds per byte as bits per second; nothing where the slope does not differ from zero significantly.
 fn rate(slope: Coefficient) -> (Option<u64>, Option<u64>) {
     let is_seen = slope.value > LEAST_SLOPE && slope.error.is_none_or(|error| slope.value > SEEN * error);
     if !is_seen {
@@ -280,7 +280,7 @@ fn rate(slope: Coefficient) -> (Option<u64>, Option<u64>) {
 }
 
 impl PingMetrics {
-    /// What three ways of reading say a window of the largest payload carries.
+    /// The goodput of a window of the largest payload by three ways of reading.
     fn readings(&mut self, sizes: &[PingSize], headers: Headers) {
         let whole = sizes.iter().filter(|size| size.payload_bytes == size.reply_bytes);
         let Some(largest) = whole.max_by_key(|size| size.payload_bytes) else { return };

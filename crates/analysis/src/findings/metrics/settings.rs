@@ -1,6 +1,6 @@
 //! The settings that were asked for and not granted.
 //!
-//! Whether got is asked (a kernel that doubles a buffer grants it) the backend knows, and says so in `met`.
+//! The backend knows whether the value that was read back fulfils the request (a kernel doubles a buffer), and notes it in `met`.
 
 use pipefill_core::record::Setting;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub struct UnmetSetting {
     pub why: Option<String>,
 }
 
-/// Those of `settings` that were not granted, in their order.
+/// The settings that were not granted, in the order of `settings`.
 pub(super) fn unmet(settings: &[Setting]) -> Vec<UnmetSetting> {
     let refused = settings.iter().filter(|setting| !setting.met);
     refused

@@ -1,4 +1,4 @@
-//! What the senders' `tcp_info` samples say about a run.
+//! A run's figures from the `tcp_info` samples of its senders.
 //!
 //! Never: a sample from outside of its stream's life, or forward and reverse windows added up.
 
@@ -81,7 +81,7 @@ struct Sender<'a> {
     last: Option<Last>,
 }
 
-/// What a sample says until the next one.
+/// The values of a sample, which hold until the next sample.
 struct Last {
     t_us: u64,
     srtt_us: Option<u32>,
@@ -128,7 +128,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// The same of packets.
+    /// As `take`, for a sample of captured packets.
     pub(super) fn take_packets(&mut self, row: &PacketSample) {
         if row.end == StreamEnd::Sender {
             let last = Last { t_us: row.t_us, srtt_us: row.srtt_us, ca_state: row.ca_state };

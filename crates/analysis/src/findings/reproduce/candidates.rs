@@ -68,7 +68,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Packets that overtake, where that is the cause: as many as were sent again for nothing, percent.
+    /// Percentage of packets that overtake others, where that is the cause: the share of needless retransmissions.
     fn reordered(&self) -> Option<f64> {
         let share = spurious(self.main) as f64 / self.main.segments.max(1) as f64;
         let is_the_cause = self.main.verdict.cwnd_cause == Some(CwndCause::Reordering) && share > 0.0;

@@ -7,13 +7,13 @@ use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
 use std::fmt::Write;
 
-/// A limit that was not seen is out of the way: so many times what was in flight.
+/// A limit that the capture does not show is set to this many times the largest flight, so that it does not limit.
 const OUT_OF_THE_WAY: u64 = 16;
 /// Receivers advertise the part of their buffer that payload fills (`tcp_win_from_space()`, `scaling_ratio`).
 const BUFFER_OF_WINDOW: f64 = 1.5;
 /// Bytes of the least maximum of a buffer.
 const LEAST_BUFFER: u64 = 4 << 20;
-/// Runs are no shorter and no longer, microseconds.
+/// The shortest and the longest run, microseconds.
 const SPAN_US: (u64, u64) = (100_000, 60_000_000);
 /// The largest window without scaling (RFC 7323, 2.3).
 const UNSCALED: u64 = 65_535;

@@ -1,4 +1,4 @@
-//! Fits a scenario to its capture: what packets do not tell exactly is changed until the simulator's goodput is the captured one.
+//! Fits a scenario to its capture: a figure that packets do not show exactly is changed until the simulated goodput equals the captured one.
 
 use super::Draft;
 use super::knob::{Knob, Setting};
@@ -82,7 +82,7 @@ impl<E> Search<'_, E> {
         Ok(found.goodput_bps / self.target)
     }
 
-    /// Whether it is close, or there is no more time: the next run takes as long as the ones before.
+    /// Whether the fit is close, or the budget has no room for another run as long as the earlier ones.
     fn is_over(&self) -> bool {
         let each = self.packets / u64::from(self.runs.max(1));
         let is_close = self.best.is_some_and(|(_, bps)| off(bps, self.target) <= CLOSE.ln_1p());

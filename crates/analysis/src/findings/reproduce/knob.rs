@@ -1,4 +1,4 @@
-//! Figures of the scenario that packets do not tell exactly, by the cause of the limit: a run of the simulator tells how large they are.
+//! For each cause, the figure of the scenario that packets do not show exactly and that runs of the simulator estimate.
 
 use crate::findings::connections::CapturedFlow;
 
@@ -50,7 +50,7 @@ impl Knob {
         }
     }
 
-    /// Whether more of it slows a flow down.
+    /// Whether a larger value slows a flow down.
     pub(super) const fn slows(self) -> bool {
         matches!(self, Self::Loss | Self::Reorder | Self::Jitter)
     }
@@ -68,7 +68,7 @@ impl Knob {
         }
     }
 
-    /// From one value to the next, as long as all are on one side.
+    /// The factor from one value to the next, while all results are on one side of the captured goodput.
     pub(super) const fn step(self) -> f64 {
         match self {
             Self::AckRate | Self::Rate | Self::Window | Self::Sndbuf => 1.5,

@@ -9,7 +9,7 @@ use crate::ground::interval::{TimeInterval, carrying};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol, flow_name};
 use pipefill_core::record::{DeliverySample, Manifest};
 
-/// Flows that have a curve of their own; more nobody tells apart.
+/// How many flows have a curve of their own: more could not be told apart.
 const FLOWS: usize = 8;
 
 /// A flow as it is drawn; pings are none.

@@ -1,6 +1,6 @@
 //! Retransmissions and drops, counted bucket by bucket.
 //!
-//! Never: a kind that nobody saw; where retransmissions were only sampled, they are of none.
+//! Never: a guessed kind of retransmission; those that were only sampled have none.
 
 use crate::ground::interval::TimeInterval;
 use pipefill_core::cell::Direction;
@@ -65,7 +65,7 @@ impl Marks {
         }
     }
 
-    /// Takes a retransmission that somebody saw.
+    /// Counts a retransmission of a known kind.
     pub(super) fn retransmitted(&mut self, row: &Retransmit) {
         let t_us = self.bucket(row.t_us);
         let mark = self.watched.entry(t_us).or_insert(Retransmitted { t_us, ..Retransmitted::default() });

@@ -3,7 +3,7 @@
 use super::{Frame, IpInFrame, llc};
 use crate::headers::Other;
 
-/// What the first byte of a frame says: type and subtype (IEEE 802.11 9.2.4.1.3).
+/// The first byte of a frame: type and subtype (IEEE 802.11 9.2.4.1.3).
 mod control {
     pub(super) const TYPE: u8 = 0x0c;
     pub(super) const MANAGEMENT: u8 = 0x00;

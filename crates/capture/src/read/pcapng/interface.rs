@@ -1,4 +1,4 @@
-//! What an interface description block says of the packets of its interface (draft-ietf-opsawg-pcapng, 4.2).
+//! Interface description blocks: link type, time resolution and offset of an interface (draft-ietf-opsawg-pcapng, 4.2).
 
 use super::options::{BlockOptions, Sink};
 use crate::read::order::Order;
@@ -23,9 +23,9 @@ pub(super) struct Interface {
 
 /// Ticks of an interface in nanoseconds.
 enum Clock {
-    /// A tick is so many nanoseconds.
+    /// Nanoseconds in a tick.
     Whole(u64),
-    /// So many ticks are a second.
+    /// Ticks in a second.
     Parts(u128),
 }
 

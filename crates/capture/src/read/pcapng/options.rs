@@ -51,7 +51,7 @@ impl<'a> BlockOptions<'a> {
     }
 }
 
-/// Where what a capture tells of itself is kept.
+/// Collects the comments and statistics of a capture.
 pub(super) struct Sink<'a> {
     pub(super) comments: &'a mut Vec<String>,
     pub(super) dropped: &'a mut Option<u64>,

@@ -104,7 +104,7 @@ mod tests {
     const SYN: u8 = 0x02;
     const ACK: u8 = 0x10;
 
-    /// What a segment is, beside what the one before it of its side was.
+    /// How a segment differs from the previous one of its side.
     #[derive(Debug, Clone)]
     struct Next {
         from_a: bool,
@@ -118,7 +118,7 @@ mod tests {
         sacks: usize,
     }
 
-    /// What each side has sent and acknowledged so far, and the time.
+    /// What each side has sent and acknowledged up to now, and the time.
     #[derive(Default)]
     struct Exchange {
         next: [u32; 2],

@@ -1,4 +1,4 @@
-//! Where on the path a connection was captured: how long each end takes to answer tells.
+//! Where on the path a connection was captured, estimated from how long each end takes to answer.
 
 use super::Connection;
 use crate::tcp::side::Side;
@@ -17,7 +17,7 @@ pub enum Vantage {
     NearB,
     /// A part of the path is on either side.
     Between,
-    /// The RTT to one of the ends is not known, or both are too short to tell.
+    /// The RTT to one of the ends is not known, or both are too short to compare.
     Unknown,
 }
 
@@ -45,7 +45,7 @@ impl Connection {
         Side::BOTH.map(|end| self.answer_us(end))
     }
 
-    /// The same to one end and back. The handshake's is one of the answers to the other end.
+    /// The RTT to one end and back. The handshake's is one of the answers to the other end.
     #[inline]
     pub(crate) fn answer_us(&self, end: Side) -> Option<u32> {
         self.half(end.other()).answer_us()
@@ -62,7 +62,7 @@ impl Connection {
         self.vantage_by_clock(0)
     }
 
-    /// The same by a clock with a resolution of `resolution_us`: a part of the path's RTT has to be longer.
+    /// The vantage by a clock with a resolution of `resolution_us`: a part of the path's RTT has to be longer than that.
     pub(crate) fn vantage_by_clock(&self, resolution_us: u32) -> Vantage {
         let [Some(to_a), Some(to_b)] = self.answers_us() else { return Vantage::Unknown };
         let whole = to_a.saturating_add(to_b);
