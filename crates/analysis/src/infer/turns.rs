@@ -58,6 +58,8 @@ struct TurnTimes {
     /// With little out until an ACK that the other end delayed.
     late: u64,
     late_acks: u32,
+    /// With data out for longer than a round trip and a late ACK, on a path that loses: no turn takes so long.
+    overdue: u64,
     /// Near the receiver: since the own request until the first data, and from the last data to the next request.
     asked: u64,
     pause: u64,
@@ -206,6 +208,10 @@ impl<'a> SocketTurns<'a> {
             let released_us = now.t_us - since_us.min(length_us);
             interval.late = interval.late.saturating_add(released_us.saturating_sub(sent_us));
             interval.late_acks += 1;
+        }
+        if !spoke && !heard && now.out > 0 && now.sent_again > 0 {
+            let in_time_us = now.min_rtt_us.saturating_add(self.thresholds.late_ack_us.whole());
+            interval.overdue += now.sent_age_us.saturating_sub(in_time_us).min(length_us - idle);
         }
         let (theirs, own) = match (spoke, heard) {
             (false, true) => (idle.min(now.heard_age_us), idle.saturating_sub(now.heard_age_us)),
@@ -368,8 +374,9 @@ impl<'a> SocketTurns<'a> {
             self.late_acks.saturating_add(interval.late_acks) >= self.thresholds.delayed_acks.count() as u32;
         let late = if is_delayed { interval.late.min(busy) } else { 0 };
         let awaited = (interval.held + late).min(busy);
+        let in_time = busy - interval.overdue.min(busy);
         let turns = match awaited {
-            0 if busy <= 2 * self.owed_us => busy,
+            0 if in_time <= 2 * self.owed_us => in_time,
             _ => self.owed_us.min(busy - awaited),
         };
         self.owed_us = self.owed_us.saturating_sub(turns);
