@@ -41,7 +41,7 @@ struct TurnSample {
 }
 
 /// Times of an interval, microseconds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct TurnTimes {
     from_us: u64,
     sent: u32,
@@ -58,6 +58,8 @@ struct TurnTimes {
     /// With little out until an ACK that the other end delayed.
     late: u64,
     late_acks: u32,
+    /// With data out for longer than a round trip and a late ACK, on a path that loses: no turn takes so long.
+    overdue: Vec<TimeInterval>,
     /// Near the receiver: since the own request until the first data, and from the last data to the next request.
     asked: u64,
     pause: u64,
@@ -207,6 +209,11 @@ impl<'a> SocketTurns<'a> {
             interval.late = interval.late.saturating_add(released_us.saturating_sub(sent_us));
             interval.late_acks += 1;
         }
+        if !spoke && !heard && now.out > 0 && now.sent_again > 0 {
+            let in_time_us = now.min_rtt_us.saturating_add(self.thresholds.late_ack_us.whole());
+            let overdue_us = now.sent_age_us.saturating_sub(in_time_us).min(length_us - idle);
+            interval.add_overdue(TimeInterval { from_us: now.t_us - overdue_us, to_us: now.t_us });
+        }
         let (theirs, own) = match (spoke, heard) {
             (false, true) => (idle.min(now.heard_age_us), idle.saturating_sub(now.heard_age_us)),
             (false, false) if now.has_heard_last() => (idle, 0),
@@ -328,15 +335,23 @@ impl<'a> SocketTurns<'a> {
             StreamEnd::Receiver if overlaps => vec![(Waiting::Turns, std::mem::take(&mut self.owed_us))],
             StreamEnd::Receiver => self.parts_near_receiver(&interval, length_us),
         };
-        let mut at_us = self.found.last().map_or(0, |wait| wait.interval.to_us).max(interval.from_us);
-        for (waiting, us) in parts {
-            let to_us = at_us.saturating_add(us).min(now.t_us);
-            if to_us > at_us {
-                self.waits.add(waiting, to_us - at_us);
-                self.found.push(Wait::of_socket(TimeInterval { from_us: at_us, to_us }, waiting));
+        let from_us = self.found.last().map_or(0, |wait| wait.interval.to_us).max(interval.from_us);
+        let mut places = interval.places(from_us, now.t_us).into_iter();
+        let mut place = places.next();
+        let mut placed = Vec::new();
+        for (waiting, mut us) in parts {
+            while let Some(TimeInterval { from_us, to_us }) = place.filter(|_| us > 0) {
+                let until_us = from_us.saturating_add(us).min(to_us);
+                let part = TimeInterval { from_us, to_us: until_us };
+                us -= part.length_us();
+                self.waits.add(waiting, part.length_us());
+                placed.push(Wait::of_socket(part, waiting));
+                let rest = TimeInterval { from_us: until_us, to_us };
+                place = if rest.length_us() > 0 { Some(rest) } else { places.next() };
             }
-            at_us = to_us;
         }
+        placed.sort_by_key(|wait| wait.interval.from_us);
+        self.found.extend(placed);
         if self.found.len() >= self.kept {
             self.least_us = self.least_us.saturating_mul(2);
             self.kept += PACKET_SAMPLES_MAX;
@@ -368,8 +383,10 @@ impl<'a> SocketTurns<'a> {
             self.late_acks.saturating_add(interval.late_acks) >= self.thresholds.delayed_acks.count() as u32;
         let late = if is_delayed { interval.late.min(busy) } else { 0 };
         let awaited = (interval.held + late).min(busy);
+        let overdue: u64 = interval.overdue.iter().map(|span| span.length_us()).sum();
+        let in_time = busy - overdue.min(busy);
         let turns = match awaited {
-            0 if busy <= 2 * self.owed_us => busy,
+            0 if in_time <= 2 * self.owed_us => in_time,
             _ => self.owed_us.min(busy - awaited),
         };
         self.owed_us = self.owed_us.saturating_sub(turns);
@@ -402,6 +419,36 @@ impl<'a> SocketTurns<'a> {
             (Waiting::Response, asked - in_turns),
             (Waiting::Turns, in_turns + belongs),
         ]
+    }
+}
+
+impl TurnTimes {
+    /// Adds a span after the others.
+    fn add_overdue(&mut self, span: TimeInterval) {
+        if span.length_us() == 0 {
+            return;
+        }
+        match self.overdue.last_mut().filter(|last| last.to_us >= span.from_us) {
+            Some(last) => last.to_us = span.to_us,
+            None => self.overdue.push(span),
+        }
+    }
+
+    /// Where its waits are placed, between these times: what is overdue comes last.
+    fn places(&self, from_us: u64, to_us: u64) -> Vec<TimeInterval> {
+        let (mut places, mut overdue, mut at_us) = (Vec::new(), Vec::new(), from_us);
+        for span in &self.overdue {
+            let span = span.within(TimeInterval { from_us: at_us, to_us });
+            if span.length_us() > 0 {
+                places.push(TimeInterval { from_us: at_us, to_us: span.from_us });
+                overdue.push(span);
+                at_us = span.to_us;
+            }
+        }
+        places.push(TimeInterval { from_us: at_us, to_us });
+        places.extend(overdue);
+        places.retain(|place| place.length_us() > 0);
+        places
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod disturbed;
+mod drops;
 mod shaping;
 
 use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
@@ -54,6 +55,7 @@ pub(crate) fn tests() -> Vec<Test> {
     ];
     tests.extend(datagrams::tests());
     tests.extend(disturbed::tests());
+    tests.extend(drops::tests());
     tests.extend(shaping::tests());
     tests
 }

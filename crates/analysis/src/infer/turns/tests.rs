@@ -159,6 +159,46 @@ fn what_is_said_while_data_stays_out_ends_no_turn() {
     assert!(turns_of(5) > 30, "all that is out was sent since the sample before");
 }
 
+/// Twelve turns of 10 ms, and a request that a timer sends again after 210 ms, in each 310 ms.
+#[test]
+fn what_waits_for_a_timer_beside_turns_is_none_of_them() {
+    let turns_of = |has_lost: bool| {
+        let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD);
+        for at in 0..620_u64 {
+            let (cycle, part) = (at / 31, at % 31);
+            let waits = part >= 10;
+            let requests = (cycle * 12 + part.min(10)) as u32;
+            let info = TcpInfo {
+                mss_bytes: SEGMENT as u32,
+                cwnd_bytes: Some(10 * SEGMENT),
+                rwnd_bytes: Some(1_000_000),
+                min_rtt_us: Some(10_000),
+                unacked_bytes: SEGMENT,
+                notsent_bytes: Some(0),
+                data_segs_out: Some(requests),
+                data_segs_in: Some(requests),
+                retransmits: if has_lost { 1 + cycle as u32 } else { 0 },
+                last_data_sent_us: Some(if waits { (part - 10) * 10_000 } else { 0 }),
+                last_data_recv_us: Some(if waits { (part - 10) * 10_000 } else { 0 }),
+                busy_us: Some(at * 10_000),
+                ..TcpInfo::default()
+            };
+            turns.observe(&of_sender(at * 10_000, info));
+        }
+        let waits = turns.finish();
+        assert!(waits.windows(2).all(|two| two[0].interval.to_us <= two[1].interval.from_us), "{waits:?}");
+        let is_of_turn = |wait: &&Wait| has_lost && wait.waiting == Waiting::Turns;
+        let late = waits.iter().filter(is_of_turn).filter(|wait| {
+            let middle_us = (wait.interval.from_us + wait.interval.to_us) / 2;
+            (150_000..300_000).contains(&(middle_us % 310_000))
+        });
+        assert_eq!(late.count(), 0, "no turn lies where the timer is awaited: {waits:?}");
+        turns.sums().turns_us as f64 / 6.2e6
+    };
+    assert!((0.38..0.46).contains(&turns_of(true)), "{}", turns_of(true));
+    assert!(turns_of(false) > 0.46, "an answer may take so long: {}", turns_of(false));
+}
+
 #[test]
 fn less_than_a_segment_that_waits_for_a_late_ack_is_held_by_nagle() {
     let (rtt_us, delay_us) = (2_000, 40_000);
