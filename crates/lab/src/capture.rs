@@ -21,11 +21,11 @@ use std::time::Duration;
 
 /// Names of the hosts, in the order of everything that has one for each.
 pub(crate) const HOSTS: [&str; 2] = ["sender", "receiver"];
-/// From one look at the ring to the next; arrivals wake nobody.
+/// The ring is polled at this interval: arrivals do not wake the thread.
 const EVERY: Duration = Duration::from_millis(2);
 const BUFFER: usize = 1 << 18;
 
-/// What is captured, and what the files say of it.
+/// What is captured, and what the files' comments contain.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     /// The run's id.
@@ -68,7 +68,7 @@ impl Count {
 }
 
 impl<'a> Tap<'a> {
-    /// Opens one at either host, into its file of `files`.
+    /// Opens a capture at each host, into its file of `files`.
     ///
     /// # Errors
     /// Those of sockets: `EPERM` without `CAP_NET_RAW`, `ENOMEM` where there is none for the ring.
@@ -90,7 +90,7 @@ impl<'a> Tap<'a> {
         self.host
     }
 
-    /// Writes what it sees until `stop` is set, and what it had seen by then.
+    /// Writes packets until `stop` is set, and then those that are still in the ring.
     ///
     /// # Errors
     /// Those of the file and the socket.

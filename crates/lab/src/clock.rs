@@ -37,7 +37,7 @@ impl RunClock {
         Time::from_nanos(read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.origin))
     }
 
-    /// `CLOCK_MONOTONIC` at `time`, as `bpf_ktime_get_ns()` tells it.
+    /// `CLOCK_MONOTONIC` at `time`, the clock of `bpf_ktime_get_ns()`.
     pub(crate) fn monotonic_ns(self, time: Time) -> u64 {
         self.origin.saturating_add(time.nanos())
     }

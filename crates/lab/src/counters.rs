@@ -21,7 +21,7 @@ pub(crate) fn nstat(namespace: &Namespace) -> io::Result<Snapshot> {
     })
 }
 
-/// What a namespace counts of UDP: a table that stays that of the namespace.
+/// The UDP counters of a namespace, which stay readable from any thread.
 #[derive(Debug)]
 pub struct UdpCounters {
     tables: Vec<File>,
@@ -29,7 +29,7 @@ pub struct UdpCounters {
 }
 
 impl UdpCounters {
-    /// Of the namespace in `netns`, from now on.
+    /// The counters of the namespace in `netns`, counted from now on.
     ///
     /// # Errors
     /// There is no such file, or entering the namespace is not permitted.
@@ -47,7 +47,7 @@ impl UdpCounters {
         pair(place, &self.before, &self.now())
     }
 
-    /// Datagrams that the namespace has sent and received since then, those of its loopback too.
+    /// Datagrams that the namespace has sent and received since [`Self::open`], including loopback.
     pub fn datagrams(&self) -> u64 {
         self.increase(&["UdpInDatagrams", "UdpOutDatagrams", "Udp6InDatagrams", "Udp6OutDatagrams"])
     }
@@ -77,7 +77,7 @@ impl UdpCounters {
     }
 }
 
-/// `/proc/net/snmp6`: a name and a value in each line. Those of other tables have no such lines.
+/// `/proc/net/snmp6`: a name and a value in each line, unlike the other tables.
 fn parse_snmp6(text: &str) -> Snapshot {
     let lines = text.lines().filter_map(|line| {
         let (name, value) = line.split_once(char::is_whitespace)?;
@@ -90,12 +90,12 @@ fn parse_snmp6(text: &str) -> Snapshot {
 /// (RFC 4022: tcpActiveOpens, tcpPassiveOpens, tcpAttemptFails).
 #[derive(Debug)]
 pub struct OpenedConnections {
-    /// `/proc/net/snmp` of that namespace, which stays the one in which it was opened (`single_open_net()`).
+    /// `/proc/net/snmp` of the namespace in which the file was opened (`single_open_net()`).
     table: File,
 }
 
 impl OpenedConnections {
-    /// Of the namespace in `file`, or of this thread's own.
+    /// The counter of the namespace in `file`, or of this thread's own.
     ///
     /// # Errors
     /// There is no such file, or entering the namespace is not permitted.
@@ -108,7 +108,7 @@ impl OpenedConnections {
         Ok(Self { table: table? })
     }
 
-    /// The count so far; `None` where the kernel does not give it.
+    /// The present count; `None` where the kernel does not give it.
     pub fn count(&self) -> Option<u64> {
         let mut text = String::new();
         (&self.table).rewind().ok()?;

@@ -31,7 +31,7 @@ struct Busy {
 }
 
 impl CpuMeter {
-    /// `None` where the kernel does not tell.
+    /// Reads the first values; `None` where the kernel does not report them.
     pub(crate) fn start(clock: RunClock) -> Option<Self> {
         Some(Self { clock, began: Reading::take(clock)? })
     }

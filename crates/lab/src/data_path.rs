@@ -52,10 +52,10 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// What a forwarder shows while it runs, read by the telemetry.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathState {
-    /// From when on the path's changes count; written by whoever starts the traffic.
+    /// The time from which the path's changes count; set by the thread that starts the traffic.
     pub(crate) begin: Begin,
     pub(crate) counters: Counters,
-    /// The largest lateness of a release so far.
+    /// The largest lateness of a release.
     pub(crate) latest: Duration,
     pub(crate) backlog: Vec<Backlog>,
     /// How the queue's discipline stands; `None` where it is drop-tail.
@@ -83,7 +83,7 @@ pub(crate) enum Begin {
     #[default]
     Unknown,
     At(Time),
-    /// With the first packet of a direction: nobody else knows when a program begins.
+    /// With the first packet of a direction, since it is not known otherwise when a program begins.
     WithFirstPacket,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Forwarder<'a> {
 }
 
 impl<'a> Forwarder<'a> {
-    /// The one of `direction` on the path of `spec`, between the sockets of `middle`.
+    /// The data path of `direction` on the path of `spec`, between the sockets of `middle`.
     pub(crate) fn between(
         middle: &'a Middle,
         spec: &'a CellSpec,
@@ -149,7 +149,7 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// The same, which counts each flow of datagrams. Of packets whose payload is kept.
+    /// Counts each flow of datagrams. For a path that keeps payload.
     pub(crate) const fn counting_datagrams(self) -> Self {
         Self { counts_datagrams: true, ..self }
     }
@@ -260,7 +260,7 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// Tells the senders of what the inner link could not carry; of a super-packet's segments the first.
+    /// Reports packets that the inner link could not carry to their senders; of a super-packet the first segment.
     fn report_oversized(&mut self) {
         let Some(inner) = &self.forwarder.spec.inner_mtu else { return };
         let mut latest: Option<Rc<Frame>> = None;
@@ -425,8 +425,8 @@ fn available_memory() -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
 }
 
-/// Bytes of memory for packets that are kept: twice what may be inside, since a buffer is larger than its packet, and what arrives in a
-/// tenth of a second. Without a rate as much as this takes at 10 Gbit/s.
+/// Bytes of memory for kept packets: twice the path's capacity, since a buffer is larger than its packet, and the arrivals of a
+/// tenth of a second. Without a rate the amount for 10 Gbit/s.
 fn memory(spec: &DirectionSpec, frame: Bytes) -> usize {
     const UNLIMITED: Rate = Rate::from_bps(10_000_000_000);
     const LEAST: u64 = 64 << 20;

@@ -24,7 +24,7 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 const TCP: u8 = 6;
 
-/// What one direction of the path has counted so far.
+/// The counts of one direction of the path.
 #[derive(Debug, Clone, Default)]
 pub struct DatagramFlows {
     /// Each flow, in the order in which they began.
@@ -67,7 +67,7 @@ struct Counting {
     meter: Option<BurstMeter>,
 }
 
-/// A packet's flow, told of what becomes of the packet.
+/// A packet's flow, which counts the packet's fate.
 #[derive(Clone)]
 pub(crate) struct CountedPacket {
     counting: Rc<RefCell<Counting>>,
@@ -85,7 +85,7 @@ impl DatagramTable {
         Self { places: HashMap::new(), flows: Vec::new(), meter, other_packets: 0, fragmented: None }
     }
 
-    /// Counts the Ethernet frame that comes at `now`; `None` where it is no datagram, or one of no flow that is counted.
+    /// Counts the Ethernet frame that comes at `now`; `None` where it is not a datagram of a counted flow.
     pub(crate) fn take(&mut self, now: Time, frame: &[u8]) -> Option<CountedPacket> {
         if !may_be_datagram(frame) {
             return None;
@@ -96,7 +96,7 @@ impl DatagramTable {
                 Ok(datagram) => {
                     let place = self.place((datagram.source, datagram.destination), now);
                     self.fragmented = place;
-                    // The length of a fragmented datagram is that of all its fragments.
+                    // The length of a fragmented datagram covers all its fragments.
                     let held = u32::try_from(datagram.payload.len()).unwrap_or(u32::MAX);
                     (place, datagram.length.min(held), quic_version(datagram.payload))
                 }
@@ -111,7 +111,7 @@ impl DatagramTable {
         Some(CountedPacket { counting: Rc::clone(counting), payload })
     }
 
-    /// What was counted so far.
+    /// The counts up to now.
     pub(crate) fn counted(&self) -> DatagramFlows {
         let flows = self.flows.iter().map(|counting| counting.borrow().flow).collect();
         DatagramFlows { flows, other_packets: self.other_packets }

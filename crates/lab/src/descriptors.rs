@@ -4,7 +4,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::problem::Problem;
 
-/// What a run opens beside the sockets of its streams: namespaces, the path's rings, netlink, BPF, the record's files.
+/// Files that a run opens in addition to its streams' sockets: namespaces, the path's rings, netlink, BPF, the record's files.
 const BESIDE: u64 = 128;
 
 /// Raises the soft limit of open files as far as `spec` needs it. Only this process and its children notice.

@@ -90,7 +90,7 @@ impl Frame {
         Self { vnet: received.vnet, head, head_len, len, cut, whole, counted: None }
     }
 
-    /// The same, whose flow is told of what becomes of it.
+    /// The packet as one of a flow that counts its fate.
     pub(crate) fn counted_by(self, counted: Option<CountedPacket>) -> Self {
         Self { counted, ..self }
     }
@@ -117,7 +117,7 @@ impl Frame {
         Ecn::from_bits(ecn(&self.head[..self.head_len]))
     }
 
-    /// A hash of its protocol, addresses and, where it is no fragment, ports (`skb_get_hash()`).
+    /// A hash of its protocol and addresses, and of its ports where it is not a fragment (`skb_get_hash()`).
     pub(crate) fn flow(&self) -> u64 {
         let head = &self.head[..self.head_len];
         let (family, protocol, ports_at) = match head.get(12..ETHERNET) {
@@ -404,7 +404,7 @@ pub(crate) mod tests {
         assert_eq!(frame.outgoing(0, 2).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
     }
 
-    /// The same over IPv6, with a hop-by-hop extension of 8 bytes where `is_extended`, whose payload is kept.
+    /// A super-packet over IPv6 with its payload, with a hop-by-hop extension of 8 bytes where `is_extended`.
     pub(crate) fn super_packet_of_ipv6(payload: usize, is_extended: bool) -> Frame {
         let tcp_at = ETHERNET + IPV6 + if is_extended { 8 } else { 0 };
         let mut bytes = vec![0_u8; tcp_at + 32 + payload];

@@ -13,7 +13,7 @@ pub fn frame(bytes: &[u8]) {
     let Some((&[high, middle, low], head)) = rest.split_first_chunk::<3>() else { return };
     let head = &head[..head.len().min(SNAP)];
     let len = u32::from_be_bytes([0, high, middle, low]);
-    // The ring tells the whole length, of which the first bytes are a part.
+    // The ring has the whole length, which is at least that of the first bytes.
     let len = len.max(u32::try_from(head.len()).unwrap_or(u32::MAX));
     let frame = Frame::new(Received {
         realtime_ns: 0,

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(bytes[ETHERNET + 16..ETHERNET + 20], [10, 77, 0, 1], "to its sender");
         assert_eq!(bytes[ETHERNET + IPV4..ETHERNET + IPV4 + 2], FRAGMENTATION_NEEDED);
         assert_eq!(bytes[ETHERNET + IPV4 + 6..ETHERNET + IPV4 + 8], 1400_u16.to_be_bytes());
-        // The quoted sequence number is that of the second segment.
+        // The message quotes the second segment's sequence number.
         let quoted = &bytes[ETHERNET + IPV4 + ICMP..];
         assert_eq!(quoted[24..28], 0xffff_ff00_u32.wrapping_add(1448).to_be_bytes());
     }

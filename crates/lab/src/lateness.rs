@@ -60,7 +60,7 @@ const MOST_STALLS: usize = 10_000;
 /// The stalls of one direction of the path.
 pub(crate) struct StallLog {
     direction: Direction,
-    /// What is less late is no stall.
+    /// Lateness from which on it is a stall.
     noticed: Duration,
     stalls: Vec<Stall>,
     /// When the last one ended.
@@ -72,7 +72,7 @@ impl StallLog {
         Self { direction, noticed, stalls: Vec::new(), ended: Time::ZERO }
     }
 
-    /// A packet left at `now`, `late` by so much. What was due before the last stall had ended is part of it.
+    /// Notes that a packet left at `now`, `late`. A packet that was due before the last stall ended belongs to that stall.
     pub(crate) fn record(&mut self, now: Time, late: Duration) {
         if late < self.noticed {
             return;

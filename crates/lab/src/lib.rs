@@ -61,7 +61,7 @@ use std::time::Duration;
 
 pub use restoring::give_back_left;
 
-/// Where this process was started for a part of the work only, by this program itself: does it and tells the exit code. To be called before
+/// Where this program started this process for a part of the work: does that part and returns the exit code. To be called before
 /// anything else.
 pub fn inside() -> Option<ExitCode> {
     program::inside(std::env::args_os())
@@ -103,7 +103,7 @@ impl Lab {
         run::carry_out_between(pair, run, queue, &self.environment, self.is_traced, watch, sink)
     }
 
-    /// The same lab, with BPF (where the machine lets us) or without. [`Lab::new`] wants it unless `PIPEFILL_BPF=0`.
+    /// The lab with BPF (where the machine permits it) or without. [`Lab::new`] uses BPF unless `PIPEFILL_BPF=0`.
     #[must_use]
     pub fn traced(self, is_traced: bool) -> Self {
         Self { is_traced, ..self }

@@ -40,7 +40,7 @@ impl Namespace {
         Self { handle }
     }
 
-    /// The same namespace once more.
+    /// Another handle of the namespace.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { handle: self.handle.try_clone()? })
     }

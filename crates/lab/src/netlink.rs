@@ -100,7 +100,7 @@ impl Rtnetlink {
         let mut address = AddressMessage::default();
         address.header.family = family(local);
         address.header.prefix_len = length(local);
-        // Nobody else is there who could have the address.
+        // No other host is there that could have the address.
         address.header.flags = AddressHeaderFlags::Nodad;
         address.header.index = index;
         address.attributes = vec![AddressAttribute::Local(local), AddressAttribute::Address(local)];
@@ -238,7 +238,7 @@ impl Rtnetlink {
     }
 }
 
-/// What `struct nlmsgerr` says.
+/// The error in `struct nlmsgerr`.
 fn refusal(message: &[u8]) -> io::Error {
     match message.first_chunk() {
         Some(code) => io::Error::from_raw_os_error(-i32::from_ne_bytes(*code)),

@@ -1,6 +1,6 @@
 //! One end of a test whose other end is on another machine: its streams at work, what they have counted, and samples of their sockets.
 //!
-//! The applications are those of a run ([`crate::traffic`]); who asked for the test, and when it ends, is not decided here.
+//! The applications are a run's ([`crate::traffic`]); the caller decides when the test ends.
 
 mod instrument;
 mod sockets;
@@ -37,7 +37,7 @@ use std::time::Duration;
 const STACK: usize = 256 << 10;
 /// What a stream without a rate is scheduled at: more than any host sends.
 const UNBOUNDED: Rate = Rate::from_bps(1_000_000_000_000);
-/// Nobody sends for so long: whoever started the test stops it before.
+/// Longer than any test: the caller stops the senders before.
 const LONGEST: Duration = Duration::from_hours(48);
 /// `tcpi_pmtu`.
 const PMTU: std::ops::Range<usize> = 60..64;
@@ -66,7 +66,7 @@ pub struct StreamSocket {
     pub sends: bool,
 }
 
-/// What a stream has counted so far.
+/// The counts of a stream up to now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Payload sent or received.
@@ -270,12 +270,12 @@ impl Transfer {
         if sends { &self.shared.senders.sockets[at] } else { &self.shared.receivers.sockets[at] }
     }
 
-    /// The senders stop once all of them together have sent so many bytes since they began.
+    /// Lets the senders stop once they have sent `bytes` together since they began.
     pub fn set_goal(&self, bytes: u64) {
         self.shared.goal.store(bytes, Ordering::Relaxed);
     }
 
-    /// Payload that TCP has taken and nobody has acknowledged yet, bytes.
+    /// Payload that TCP has taken and that is not acknowledged yet, bytes.
     pub fn unacknowledged(&self) -> u64 {
         let senders = (0..self.len()).filter(|&index| self.sends(index));
         let samples = senders.filter_map(|index| self.sample(index));
@@ -289,7 +289,7 @@ impl Transfer {
         self.senders.iter().any(JoinHandle::is_finished)
     }
 
-    /// Whether a host has said that nobody receives what this end sends by UDP (ICMP port unreachable).
+    /// Whether a host has reported that no socket receives this end's datagrams (ICMP port unreachable).
     pub fn is_refused(&self) -> bool {
         self.shared.work.is_udp && self.shared.senders.sockets.iter().any(datagram::was_refused)
     }
@@ -393,7 +393,7 @@ fn spawn_named<T: Send + 'static>(
     thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(work)
 }
 
-/// CPU time of this process so far, microseconds: user, system (getrusage(2)).
+/// CPU time of this process up to now, microseconds: user, system (getrusage(2)).
 pub fn cpu_times_us() -> [u64; 2] {
     let micros = |time: nix::sys::time::TimeVal| {
         u64::try_from(time.tv_sec() * 1_000_000 + time.tv_usec()).unwrap_or(0)

@@ -53,7 +53,7 @@ impl DropLog {
         Self { apart: rtt, dropped: 0, latest: None, began: Vec::new() }
     }
 
-    /// At `now` the queue had dropped so many packets in all.
+    /// Notes that the queue had dropped `dropped` packets in all by `now`.
     pub(crate) fn record(&mut self, now: Time, dropped: u64) {
         if dropped == self.dropped {
             return;

@@ -31,7 +31,7 @@ pub struct HostNamespace {
 }
 
 impl HostNamespace {
-    /// The one of this process.
+    /// The namespace of this process.
     ///
     /// # Errors
     /// There is no /proc.
@@ -39,7 +39,7 @@ impl HostNamespace {
         Self::open(Path::new("/proc/self/ns/net"))
     }
 
-    /// The one that `ip netns` knows by `name`, or whose file is at the absolute path `name`.
+    /// The namespace that `ip netns` knows by `name`, or whose file is at the absolute path `name`.
     ///
     /// # Errors
     /// There is none, or this process may not enter it.
@@ -48,7 +48,7 @@ impl HostNamespace {
         Self::open(&Path::new(NAMED).join(name))
     }
 
-    /// The one of a process.
+    /// The namespace of a process.
     ///
     /// # Errors
     /// There is no such process, or this one may not enter its namespace.
@@ -108,10 +108,10 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Gives them back. Returns what could not be.
+    /// Restores the settings. Returns those that could not be restored.
     ///
     /// # Errors
-    /// The process that does so was ended by somebody else.
+    /// The process that restores them was killed.
     pub fn give_back(mut self) -> io::Result<Vec<String>> {
         self.restorer.as_mut().map_or(Ok(Vec::new()), Restorer::end)
     }
@@ -129,13 +129,13 @@ pub struct Pair {
     is_changeable: [bool; 2],
 }
 
-/// Why two places are no pair.
+/// Why two places can't be used as a pair.
 #[derive(Debug, thiserror::Error)]
 pub enum NoPair {
     /// Both are one.
     #[error("both ends are in one network namespace")]
     Same,
-    /// There is no way from one to the other.
+    /// There is no route from one to the other.
     #[error("the sender reaches no address of the receiver ({0})")]
     Unreachable(String),
     /// The system's own error.

@@ -56,7 +56,7 @@ pub fn acquire() -> Result<Privilege, Problem> {
     }
 }
 
-/// User and group id of whoever started us, outside of the user namespace that [`acquire`] entered; `None` for root.
+/// User and group id of the user who started us, outside of the user namespace that [`acquire`] entered; `None` for root.
 pub(crate) fn outer_ids() -> Option<(u32, u32)> {
     let outside = |file: &str| -> Option<u32> {
         let map = fs::read_to_string(file).ok()?;

@@ -36,7 +36,7 @@ pub struct CpuReading {
     pub throttled: Option<Throttled>,
 }
 
-/// What the scheduler has counted for a thread so far.
+/// The scheduler's counts for a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadTime {
     /// Its number.
@@ -47,7 +47,7 @@ pub struct ThreadTime {
     pub wait_us: Option<u64>,
 }
 
-/// What a cgroup with a quota has counted so far.
+/// The counts of a cgroup with a quota.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Throttled {
     /// Periods in which the quota ran out.
@@ -64,7 +64,7 @@ impl ProcessCpu {
         Self::below(Path::new("/"), pid)
     }
 
-    /// The same with all files below `root`.
+    /// The readings of a process, with all files below `root`.
     fn below(root: &Path, pid: u32) -> Self {
         let process = root.join("proc").join(pid.to_string());
         Self { quota: quota_files(root, &process), tasks: process.join("task") }

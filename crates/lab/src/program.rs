@@ -1,5 +1,5 @@
 //! A path for programs that are not ours: a host at each end, in which they run with the terminal, the standard streams and the rights of
-//! whoever started them.
+//! the user.
 //!
 //! The programs are in a PID namespace of their own (pid_namespaces(7)), whose first process is this program again, see [`inside()`]. It ends
 //! with the command, or with us in whatever way (also by SIGKILL), and the kernel ends everything that the command has started with it.
@@ -87,7 +87,7 @@ pub struct Carried {
     pub aqm: Vec<AqmSummary>,
     /// Packets for which the instrument itself had no room.
     pub own_drops: u64,
-    /// Why the path was not the one that was asked for, by the bounds of a run: this process was stopped, or too late. Empty where it was.
+    /// Why the path differed from the requested one, by the bounds of a run: this process was stopped, or late. Empty where it did not differ.
     pub invalid: Vec<Invalid>,
     /// What each host's capture has; none where none was asked for.
     pub captured: Vec<Count>,
@@ -156,7 +156,7 @@ impl<'a> ProgramPath<'a> {
         self.topology.a.file()
     }
 
-    /// The same for the receiver's.
+    /// The receiver's namespace.
     pub fn server_namespace(&self) -> PathBuf {
         self.topology.b.file()
     }
@@ -353,7 +353,7 @@ fn settings(topology: &Topology, spec: &CellSpec, sets_congestion_control: bool)
     Ok(all)
 }
 
-/// Which groups may ping: all of those that there are in this user namespace. Where it is not to be had, ping(8) says so.
+/// Permits all groups of this user namespace to ping. Where that fails, ping(8) reports an error.
 fn allow_ping(namespace: &Namespace) -> io::Result<()> {
     namespace.enter(|| {
         let groups = ["0 2147483647", "0 0"];

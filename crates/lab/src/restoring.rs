@@ -23,7 +23,7 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 
 /// First argument of that process; nothing that a user would write.
 const FIRST: &str = "--give-settings-back";
-/// What it says of a value that it could not give back.
+/// The prefix of its message about a value that it could not restore.
 const FAILED: &str = "not given back: ";
 
 /// Knows what is to be given back; does so when it goes.
@@ -33,7 +33,7 @@ pub(crate) struct Restorer {
     pipe: Option<ChildStdin>,
     /// None where this process is not root: its settings end with their namespaces.
     note: Option<Note>,
-    /// Of the namespaces; 0 where the kernel tells none (before Linux 5.14).
+    /// Cookies of the namespaces; 0 where the kernel has none (before Linux 5.14).
     cookies: Vec<u64>,
 }
 
@@ -67,10 +67,10 @@ impl Restorer {
         Ok(Self { child, pipe, note, cookies })
     }
 
-    /// The sysctl `name` of namespace `which` is going to be changed.
+    /// Notes that the sysctl `name` of namespace `which` is going to be changed.
     ///
     /// # Errors
-    /// It can't be read, or nobody would give it back.
+    /// It can't be read, or the restoring process is gone.
     pub(crate) fn keep(&mut self, which: usize, name: &str) -> io::Result<()> {
         let old = fs::read_to_string(sysctl_path(name))?;
         let old = old.trim_end_matches('\n');
@@ -130,7 +130,7 @@ pub(crate) fn sysctl_path(name: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(name.replace('.', "/"))
 }
 
-/// Where this process was started as the one that gives settings back: does its work and tells the exit code. To be called before anything else.
+/// Where this process was started to restore settings: does so and returns the exit code. To be called before anything else.
 pub(crate) fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let _program = arguments.next()?;
     if arguments.next()?.to_str() != Some(FIRST) {

@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub(crate) struct Rows(SyncSender<AnyRow>);
 
-/// Nobody takes rows any more: the sink failed.
+/// Rows are not taken any more: the sink failed.
 #[derive(Debug)]
 pub(crate) struct Closed;
 

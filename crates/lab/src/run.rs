@@ -94,7 +94,7 @@ pub(crate) fn carry_out_between(
     Ok(between_hosts(manifest, pair))
 }
 
-/// Nobody planned the path: it is what the packets tell.
+/// The manifest of a path without a scenario: its properties come from the packets.
 fn between_hosts(manifest: Manifest, pair: &Pair) -> Manifest {
     let [local, remote] = pair.addresses.map(|address| address.to_string());
     let observed = Observed { local, remote, ..Observed::default() };
@@ -141,7 +141,7 @@ struct Stage<'a> {
     topology: Topology,
     /// Of the sender, of the receiver.
     addresses: [IpAddr; 2],
-    /// What is known of a path that was there already: how long it takes there and back.
+    /// The round trip of a path that existed before the run.
     found_rtt: Option<Duration>,
     settings: Vec<Setting>,
     before: Before,
@@ -455,7 +455,7 @@ fn path_counters(direction: Direction, state: &Mutex<PathState>) -> Vec<Counter>
     state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
 }
 
-/// What the forwarders tell beside their errors.
+/// What the forwarders return apart from errors.
 struct Forwarded {
     /// Whether both had real-time scheduling.
     real_time: bool,

@@ -15,7 +15,7 @@ use std::path::Path;
 /// The namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// What BPF tells of the senders in one network namespace. Times count from [`SenderTrace::start`].
+/// BPF's events of the senders in one network namespace. Times count from [`SenderTrace::start`].
 pub struct SenderTrace {
     trace: Trace,
 }
@@ -58,7 +58,7 @@ impl SenderTrace {
         self.trace.state_times_so_far(cookie)
     }
 
-    /// Events that were lost because nobody drained them in time.
+    /// Events that were lost because they were not drained in time.
     pub fn lost(&self) -> Option<u64> {
         self.trace.lost()
     }

@@ -44,13 +44,13 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often the switch is told that its owner lives.
+/// How often the owner reports to the switch that it is alive.
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How long the switch may take to undo it, before we do.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Preference of our filters where there are no others (`tcf_auto_prio()`).
 const PREFERENCE: u16 = 0xc000;
-/// The switch gives its owner so much time to end it in time, and to see what went through.
+/// How long the switch waits for its owner after the time is up, so that the owner ends the shaping and reads the counts.
 const GRACE: Duration = Duration::from_millis(500);
 /// Devices that the kernel makes when the module is loaded.
 const OF_THE_MODULE: [&str; 2] = ["ifb0", "ifb1"];
@@ -103,7 +103,7 @@ impl Shaped {
         Ok(Self { namespace, index, switch, connection, ends, renewals: Some(renewals) })
     }
 
-    /// What has gone through so far.
+    /// What has passed up to now.
     ///
     /// # Errors
     /// It is over.
@@ -151,7 +151,7 @@ impl Shaped {
         let Some((stop, renewing)) = self.renewals.take() else { return Ok(()) };
         drop(stop);
         let _joined = renewing.join();
-        // Where it has ended, there is nobody to hear it.
+        // The switch may have ended already.
         let _ended = (&self.connection).write_all(&[switch::END]);
         let began = Instant::now();
         while matches!(self.switch.try_wait(), Ok(None)) && began.elapsed() < PATIENCE {
@@ -286,7 +286,7 @@ fn remove_new(netlink: &Rtnetlink, before: &[Link]) -> io::Result<()> {
         .try_for_each(|link| kernel::remove_link(netlink, link.index))
 }
 
-/// Tells the switch every now and then that its owner lives, until the sender is dropped or the switch has ended.
+/// Reports to the switch every [`RENEWAL`] that its owner is alive, until the sender is dropped or the switch has ended.
 fn renew(connection: &UnixStream) -> io::Result<(Sender<()>, JoinHandle<()>)> {
     let connection = connection.try_clone()?;
     let (stop, stopped) = mpsc::channel();

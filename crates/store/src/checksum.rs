@@ -7,7 +7,6 @@
 //! ```
 
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// What stands before the digits.
@@ -38,10 +37,12 @@ pub(super) fn with_checksum(object: &str) -> String {
 
 /// Compares.
 pub(super) fn check(document: &[u8]) -> Checksum {
-    let text = String::from_utf8_lossy(document);
-    let Some((body, rest)) = text.rsplit_once(BEFORE) else { return Checksum::Absent };
-    let told = rest.strip_suffix(BEHIND);
-    if told == Some(&hex(&Sha256::digest(body))) { Checksum::Right } else { Checksum::Wrong }
+    let Some(at) = document.windows(BEFORE.len()).rposition(|bytes| bytes == BEFORE.as_bytes()) else {
+        return Checksum::Absent;
+    };
+    let (body, rest) = document.split_at(at);
+    let is_right = rest == format!("{BEFORE}{}{BEHIND}", hex(&Sha256::digest(body))).as_bytes();
+    if is_right { Checksum::Right } else { Checksum::Wrong }
 }
 
 /// Bytes on their way to `inner`, counted and hashed.
@@ -81,11 +82,8 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 fn hex(digest: &[u8]) -> String {
-    digest.iter().fold(String::with_capacity(2 * digest.len()), |mut text, byte| {
-        // Text takes everything.
-        let _written = write!(text, "{byte:02x}");
-        text
-    })
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 #[cfg(test)]

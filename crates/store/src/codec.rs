@@ -6,6 +6,7 @@
 mod ahead;
 mod error;
 mod rows;
+mod unpack;
 
 pub(crate) use ahead::TableRows;
 pub use error::RecordError;
@@ -18,6 +19,8 @@ use pipefill_rows::{Line, refuse_large};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
+use unpack::Unpacker;
+use zstd::stream::zio;
 
 /// zstd's own default, and the point where its speed is well above that of the JSON.
 const ZSTD_LEVEL: i32 = 3;
@@ -25,6 +28,8 @@ const ZSTD_LEVEL: i32 = 3;
 const ZSTD_WINDOW_LOG: u32 = 18;
 /// A table that somebody compressed again at the strongest ordinary level has 2^23; a frame that asks for more is refused.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+/// Read from a table's file at once: more than all of a short one.
+const PACKED_BYTES: usize = 32 << 10;
 
 /// Writes one table as zstd-compressed line JSON, row by row.
 pub struct TableWriter<R: Line, W: Write> {
@@ -90,7 +95,7 @@ pub fn encode_table<'a, R: Line + 'a>(
 
 /// Reads one table row by row. A few empty lines are skipped; after an error there is nothing more.
 pub struct TableReader<R: Line, D: Read> {
-    lines: BufReader<zstd::Decoder<'static, BufReader<D>>>,
+    lines: BufReader<zio::Reader<BufReader<D>, Unpacker>>,
     /// The last row as text; kept for its memory.
     text: String,
     line: usize,
@@ -109,9 +114,9 @@ impl<R: Line, D: Read> TableReader<R, D> {
     /// # Errors
     /// [`RecordError::Io`].
     pub fn new(reader: D) -> Result<Self, RecordError> {
-        let mut decoder = zstd::Decoder::new(reader).map_err(|source| io_error::<R>(1, source))?;
-        decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(|source| io_error::<R>(1, source))?;
-        let lines = BufReader::new(decoder);
+        let packed = BufReader::with_capacity(PACKED_BYTES, reader);
+        let unpacker = Unpacker::new().map_err(|source| io_error::<R>(1, source))?;
+        let lines = BufReader::new(zio::Reader::new(packed, unpacker));
         Ok(Self {
             lines,
             text: String::new(),
@@ -211,7 +216,7 @@ struct Head {
     pipefill: Option<String>,
 }
 
-/// Reads a manifest. The version is judged first, so that a newer record says so instead of missing a field.
+/// Reads a manifest. Where that fails, the version is looked at first, so that the error of a newer record is its version instead of a missing field.
 ///
 /// # Errors
 /// [`RecordError::Version`] for another version, [`RecordError::Manifest`] for text that isn't a manifest, with the field,
@@ -222,7 +227,19 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
     if text.len() as u64 > MANIFEST_MAX {
         return Err(RecordError::LongManifest);
     }
-    let head: Head = serde_json::from_slice(&text).map_err(no_manifest)?;
+    let manifest = serde_json::from_slice::<Manifest>(&text);
+    let is_of_version =
+        |manifest: &Manifest| (RECORD_VERSION_MIN..=RECORD_VERSION).contains(&manifest.version);
+    if !manifest.as_ref().is_ok_and(is_of_version) {
+        refuse_other_version(&text)?;
+    }
+    refuse_large(&text).map_err(no_manifest)?;
+    manifest.map_err(|source| RecordError::Manifest { field: field::<Manifest>(&text, &source), source })
+}
+
+/// Refuses text that is no JSON, or of another version.
+fn refuse_other_version(text: &[u8]) -> Result<(), RecordError> {
+    let head: Head = serde_json::from_slice(text).map_err(no_manifest)?;
     if let Some(found) = head.version
         && !(u64::from(RECORD_VERSION_MIN)..=u64::from(RECORD_VERSION)).contains(&found)
     {
@@ -232,9 +249,7 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
         };
         return Err(RecordError::Version { found, reader });
     }
-    refuse_large(&text).map_err(no_manifest)?;
-    serde_json::from_slice(&text)
-        .map_err(|source| RecordError::Manifest { field: field::<Manifest>(&text, &source), source })
+    Ok(())
 }
 
 fn no_manifest(source: serde_json::Error) -> RecordError {

@@ -109,22 +109,38 @@ impl PathCount {
             Self::Reordered => "reordered".into(),
             Self::MarkedRandomly => "marked_random".into(),
             Self::MarkedByAqm => "marked_aqm".into(),
-            Self::Dropped(reason) => format!("dropped_{reason}").into(),
+            Self::Dropped(reason) => format!("{DROPPED}{reason}").into(),
+        }
+    }
+
+    /// Whether `name` is [`Self::name`].
+    fn has_name(self, name: &str) -> bool {
+        match self {
+            Self::Dropped(reason) => name.strip_prefix(DROPPED) == Some(reason.as_str()),
+            count => count.name() == name,
         }
     }
 }
 
+/// What the name of a count of dropped packets begins with.
+const DROPPED: &str = "dropped_";
+/// What the place of a counter of the path begins with.
+const PATH: &str = "path ";
+
 impl Counter {
     /// The place of the path's counters of `direction`: `path forward`.
     pub fn path_place(direction: Direction) -> String {
-        format!("path {}", direction.as_str())
+        format!("{PATH}{}", direction.as_str())
     }
 
     /// Packets that the path counted in `direction`, by these of its counters; `None` where it did not count them: that is not 0.
     pub fn of_path(counters: &[Self], direction: Direction, count: PathCount) -> Option<u64> {
-        let (place, name) = (Self::path_place(direction), format!("{}_packets", count.name()));
-        let mut all = counters.iter();
-        all.find(|counter| counter.place == place && counter.name == name).map(Self::increase)
+        let is_it = |counter: &&Self| {
+            let name = counter.name.strip_suffix("_packets");
+            counter.place.strip_prefix(PATH) == Some(direction.as_str())
+                && name.is_some_and(|name| count.has_name(name))
+        };
+        counters.iter().find(is_it).map(Self::increase)
     }
 
     /// By how much it rose during the run.

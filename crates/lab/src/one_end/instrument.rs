@@ -1,4 +1,4 @@
-//! How punctual one end of a test was while its data flowed, and when its figures must not be believed: the bounds are those of a run.
+//! How punctual one end of a test was while its data flowed, and when its figures must not be believed, by the bounds of a run.
 
 use super::Transfer;
 use crate::bare_timer;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Connections that wait for accept(2).
 const BACKLOG: i32 = 1024;
-/// What a socket of UDP gets where nobody asks for a buffer, so that a busy reader is not taken for a lossy path. The kernel may grant less.
+/// The default buffer of a UDP socket: a busy reader must not look like a lossy path. The kernel may grant less.
 const UDP_RCVBUF: usize = 4 << 20;
 
 /// What is asked of a socket.
@@ -119,7 +119,7 @@ pub fn insist(stream: &TcpStream) {
     }
 }
 
-/// Segments that a connection has sent again; `None` where the kernel does not tell.
+/// Segments that a connection has retransmitted; `None` where the kernel does not report it.
 pub fn retransmits_of(stream: &TcpStream) -> Option<u32> {
     let mut bytes = [0; 512];
     let length = tcp_info(stream, &mut bytes).ok()?;
@@ -200,7 +200,7 @@ pub fn listen_udp(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// Makes the socket of a stream of UDP that `peer` has begun at `address`. First datagrams of others that came to it before it was
-/// connected go to `others`: until then it stood beside the one of [`listen_udp`].
+/// connected go to `others`: until then both this socket and the one of [`listen_udp`] get them.
 ///
 /// # Errors
 /// Those of the socket.

@@ -18,12 +18,12 @@ pub(super) struct Obstacles {
     foreign_user_namespace: bool,
     /// It did so though root started it: root without CAP_SYS_ADMIN, as in a container.
     started_by_root: bool,
-    /// The kernel is locked down so far that nothing may read its memory.
+    /// The kernel's lockdown forbids reading its memory.
     locked_down: bool,
 }
 
 impl Obstacles {
-    /// Those of this process, which came to its right to make namespaces by `privilege`.
+    /// The capabilities of this process, which may make namespaces by `privilege`.
     pub(super) fn of_process(privilege: Privilege) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let uid_map = read("/proc/self/uid_map");
@@ -55,7 +55,7 @@ pub(super) const fn remedy(obstacles: Obstacles) -> &'static str {
     }
 }
 
-/// Whether /proc/self/uid_map is that of the initial user namespace.
+/// Whether /proc/self/uid_map belongs to the initial user namespace.
 fn maps_every_id(uid_map: &str) -> bool {
     uid_map.split_whitespace().eq(["0", "0", "4294967295"])
 }

@@ -32,7 +32,7 @@ const AS_USER: &str = "--command-of-a-path";
 /// How long a server may take to end once it was asked to.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where this process was started as one of those here: does its work and tells the exit code. To be called before anything else.
+/// Where this process was started as a helper of this module: does its work and returns the exit code. To be called before anything else.
 pub fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let _program = arguments.next()?;
     let role = arguments.next()?;

@@ -22,7 +22,7 @@ pub(super) struct Server {
     pub(super) text: String,
 }
 
-/// Returns once a socket of `namespace` waits for somebody: a listening one of TCP, or any of UDP.
+/// Returns once a socket of `namespace` waits for peers: a listening TCP socket, or any UDP socket.
 pub(super) fn wait_until_it_listens(server: &Server, namespace: &Namespace) -> Result<(), Refusal> {
     let began = Instant::now();
     loop {
@@ -48,7 +48,7 @@ impl Server {
     }
 }
 
-/// Whether a socket in the calling thread's network namespace waits for somebody (proc_net(5)).
+/// Whether a socket in the calling thread's network namespace waits for peers (proc_net(5)).
 fn has_listener() -> bool {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let listens = |line: &str| line.split_whitespace().nth(3) == Some(LISTEN);

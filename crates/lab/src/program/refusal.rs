@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 
-/// What a shell tells of a command that it does not find, and of one that it can't execute.
+/// A shell's exit codes for a command that it does not find, and for one that it can't execute.
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 /// Our own failures.
@@ -11,7 +11,7 @@ pub(super) const FAILED: i32 = 2;
 /// What this machine can't do.
 const MACHINE: i32 = 3;
 
-/// Why there is no command, and the exit code that says so.
+/// Why the command did not start, and the exit code for that.
 pub(super) struct Refusal {
     pub(super) code: i32,
     pub(super) why: String,

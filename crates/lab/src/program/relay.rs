@@ -97,7 +97,7 @@ fn write_rules(rules: &str) -> io::Result<()> {
     Err(io::Error::other(format!("{PROGRAM}: {}", said.lines().next().unwrap_or_default())))
 }
 
-/// Relays until the listener fails. `own` is the receiver's address, at which nobody is to be found here.
+/// Relays until the listener fails. `own` is the receiver's address, which is not relayed.
 fn serve(listener: &TcpListener, own: IpAddr) -> io::Result<()> {
     let count = Arc::new(AtomicUsize::new(0));
     loop {

@@ -25,7 +25,7 @@ const PROGRAM: &str = "pasta";
 const TUN: &str = "/dev/net/tun";
 /// Its interface in the receiver's namespace.
 const INTERFACE: &str = "up0";
-/// Where names are asked for: pasta hands such questions to the machine's own resolver.
+/// The address of the resolver: pasta forwards its queries to the machine's own resolver.
 const RESOLVER: &str = "10.77.0.53";
 /// How long it may take to set up its interface.
 const PATIENCE: Duration = Duration::from_secs(5);

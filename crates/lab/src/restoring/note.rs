@@ -38,7 +38,7 @@ impl Note {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!("settings-{}-{}", std::process::id(), now.as_nanos());
-        // Nobody finds it before it is locked.
+        // Hidden until it is locked.
         let hidden = folder.join(format!(".{name}"));
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&hidden)?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| error)?;
@@ -57,7 +57,7 @@ impl Note {
         &self.path
     }
 
-    /// The sysctl `name` of the namespace with `cookie` had the value `old`.
+    /// Notes that the sysctl `name` of the namespace with `cookie` had the value `old`.
     ///
     /// # Errors
     /// Those of the file.
@@ -66,7 +66,7 @@ impl Note {
     }
 }
 
-/// Everything has been given back, or told: removes the note at `path`.
+/// Removes the note at `path`, once everything in it was restored or reported.
 pub(super) fn remove(path: &Path) {
     // Who gives the rest back removes it again.
     let _gone = fs::remove_file(path);
@@ -90,7 +90,7 @@ pub fn give_back_left() -> Vec<String> {
         .collect()
 }
 
-/// That of one note; nothing while somebody holds its lock.
+/// Restores the settings of one note; nothing while its owner holds the lock.
 fn give_back(path: &Path) -> Vec<String> {
     let read = || -> io::Result<(Flock<File>, String)> {
         let lock =

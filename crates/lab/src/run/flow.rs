@@ -45,7 +45,7 @@ pub(super) struct Stops {
     pub(super) telemetry: AtomicBool,
 }
 
-/// What the kernel says of the senders at the end, by stream.
+/// The kernel's figures of the senders at the end, by stream.
 pub(super) struct Finals {
     pub(super) infos: Vec<Option<TcpInfo>>,
     pub(super) states: BTreeMap<u32, CaStateTimes>,

@@ -129,7 +129,7 @@ impl Traffic<'_> {
         })
     }
 
-    /// The largest lateness of the path so far, of both directions; `None` without an emulated path.
+    /// The largest lateness of the path in either direction; `None` without an emulated path.
     fn late(&self) -> Option<Duration> {
         self.stage.topology.middle.as_ref()?;
         let states = [&self.stage.forward, &self.stage.reverse].map(|state| state.lock().ok());
@@ -323,7 +323,7 @@ enum Receivers<'scope> {
 }
 
 impl Working<'_> {
-    /// Joins the threads; the totals are those of UDP, one a stream.
+    /// Joins the threads. Returns the totals of each UDP stream.
     fn end(self) -> io::Result<(Vec<LatenessMeter>, Vec<UdpTotals>)> {
         let sender = joined(self.sender, "a sender");
         match self.receivers {

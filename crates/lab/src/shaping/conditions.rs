@@ -42,7 +42,7 @@ const NO_LIMIT: u64 = 1_000_000_000_000_000;
 const OFFERED_AT_LEAST: Rate = Rate::from_bps(10_000_000_000);
 /// Packets that netem may hold in any case.
 const LIMIT_AT_LEAST: u64 = 10_000;
-/// Beside a frame's IP packet: an Ethernet header with two VLAN tags.
+/// Bytes of a frame before its IP packet: an Ethernet header with two VLAN tags.
 const HEADER: u64 = 14 + 2 * 4;
 
 /// What packets meet.
@@ -59,7 +59,7 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Those of `path`.
+    /// The conditions of `path`.
     ///
     /// # Errors
     /// What an interface can't be shaped to, as the end of a sentence.

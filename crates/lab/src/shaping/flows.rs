@@ -11,7 +11,7 @@ const SSH: u16 = 22;
 /// The packets that are shaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flows {
-    /// Those to these ends.
+    /// Packets to these ends.
     To(Vec<Peer>),
     /// All but ssh: port 22 at either end, and the session that we run in.
     AllButSsh {
@@ -38,7 +38,7 @@ pub(super) struct Selector {
     pub(super) is_shaped: bool,
 }
 
-/// What a packet is to be, beside its address.
+/// The packets that a filter matches, apart from addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Tcp(Option<Port>),

@@ -50,7 +50,7 @@ pub(super) struct Link {
     pub(super) mtu: u32,
     /// E.g. `ifb`; none for hardware.
     pub(super) kind: Option<String>,
-    /// A text that whoever made it has left (`ip link set alias`).
+    /// The alias that the device's maker has set (`ip link set alias`).
     pub(super) alias: Option<String>,
     pub(super) is_loopback: bool,
 }
@@ -64,7 +64,7 @@ pub(super) struct Qdisc {
     pub(super) handle: TcHandle,
     pub(super) parent: TcHandle,
     pub(super) counts: Counts,
-    /// What its kind counts beside (`struct tc_codel_xstats` and the like).
+    /// The counters of its kind (`struct tc_codel_xstats` and the like).
     pub(super) own_counts: Vec<u8>,
 }
 

@@ -22,7 +22,7 @@ pub struct ShapedInterface {
     pub device: String,
     /// When the time is up, in seconds since 1970; `None` where that was not noted.
     pub until_s: Option<u64>,
-    /// The process that will undo it; `None` where nobody will.
+    /// The process that will undo it; `None` where that process has ended.
     pub switch: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ pub fn shaped_interfaces(netns: Option<&Path>) -> io::Result<Vec<ShapedInterface
     })
 }
 
-/// Removes what nobody will undo, and tells what that was.
+/// Removes shaping whose process has ended, and returns what was removed.
 ///
 /// # Errors
 /// As [`shaped_interfaces`], and those of the removal.
@@ -100,7 +100,7 @@ impl ShapedInterface {
         self.until_s.and_then(|until| Duration::from_secs(until).checked_sub(now))
     }
 
-    /// Why there is no second one.
+    /// The error for a second shaping of an interface.
     pub(super) fn in_the_way(&self) -> String {
         let (name, pid) = (self.name(), self.switch.unwrap_or(0));
         let left = self.left().map_or(0, |left| left.as_secs());

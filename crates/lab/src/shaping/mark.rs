@@ -1,4 +1,4 @@
-//! What stands at a device that shapes (its alias), so that whoever finds it can undo it: nothing else is written anywhere.
+//! The alias of a device that shapes, by which any later process can undo the shaping: nothing else is written anywhere.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -69,11 +69,11 @@ fn own_word(qdisc: &Qdisc, place: usize) -> Option<u32> {
 }
 
 impl ShapedDiscipline {
-    /// Of this qdisc; `None` where it is no discipline of ours.
+    /// The discipline of this qdisc; `None` where it is not a discipline of ours.
     pub(super) fn of(qdisc: &Qdisc) -> Option<Self> {
         let Counts { packets, drops, .. } = qdisc.counts;
         if qdisc.kind == HEAD_DROP {
-            // It counts nothing beside its drops, all of which are of a full queue.
+            // It counts drops alone, and all are of a full queue.
             let counted = AqmCounted { overflow_packets: drops, ..AqmCounted::default() };
             return Some(Self { kind: AqmSpec::Drophead.name(), packets, counted });
         }

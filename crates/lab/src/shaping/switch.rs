@@ -1,4 +1,4 @@
-//! The process that undoes shaping, whatever became of whoever asked for it.
+//! The process that undoes shaping, even after the death of its owner.
 //!
 //! It is this program again, in a session of its own, started before anything is changed. It undoes the shaping when the time is up, when its
 //! owner ends in any way, when its owner does not answer for [`LEASE`], when somebody asks for it, and when it is told to end by a signal.
@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TRIES: u32 = 60;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// Where this process was started as a switch: does its work and tells the exit code. To be called before anything else.
+/// Where this process was started as a switch: does its work and returns the exit code. To be called before anything else.
 pub fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let _program = arguments.next()?;
     if arguments.next()?.as_os_str() != OsStr::new(SWITCH) {
@@ -66,7 +66,7 @@ pub(super) fn start(index: u32, span: Duration) -> io::Result<(Child, UnixStream
     Ok((switch, own))
 }
 
-/// Tells the switch that all is up, and hears that it is still there.
+/// Reports to the switch that the shaping is set up, and waits for its answer.
 pub(super) fn arm(connection: &UnixStream) -> io::Result<()> {
     (&mut &*connection).write_all(&[ARM])?;
     expect(connection, ARMED)
@@ -181,7 +181,7 @@ impl Watched {
         Ok(words.contains(&END))
     }
 
-    /// Somebody connected: to end it, or to see whether there is a switch.
+    /// Serves a caller, which ends the shaping or only tests whether there is a switch.
     fn caller_ends_it(&self) -> bool {
         let Ok((caller, _)) = self.listener.accept() else { return false };
         let trusted = getsockopt(&caller, PeerCredentials).is_ok_and(|peer| is_trusted(peer.uid()));
@@ -191,7 +191,7 @@ impl Watched {
     }
 }
 
-/// Undoes it, and tries again where that fails: nobody else may be there who would.
+/// Undoes the shaping, and tries again where that fails: no other process may do so.
 fn undo(index: u32) -> io::Result<()> {
     let mut result = Ok(());
     for _ in 0..TRIES {

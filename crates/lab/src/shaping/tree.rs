@@ -98,7 +98,7 @@ impl Plan<'_> {
     }
 }
 
-/// Takes down what shapes the interface `index`, all of it or what there is; true where there was something.
+/// Removes what shapes the interface `index`, also where a part is missing; true where there was something.
 pub(super) fn take_down(netlink: &Rtnetlink, index: u32) -> io::Result<bool> {
     let name = device_name(index);
     let Some(device) = kernel::links(netlink)?.into_iter().find(|link| link.name == name) else {
@@ -133,7 +133,7 @@ pub(super) fn carried(netlink: &Rtnetlink, index: u32) -> io::Result<Carried> {
     })
 }
 
-/// Whether nobody else has a filter in the interface's clsact.
+/// Whether the interface's clsact has no other filters.
 fn is_unused(netlink: &Rtnetlink, index: u32) -> io::Result<bool> {
     for hook in [EGRESS, INGRESS] {
         match kernel::preferences(netlink, index, hook) {
