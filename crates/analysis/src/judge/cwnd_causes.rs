@@ -43,6 +43,8 @@ pub(super) struct Around {
 pub(super) struct Refiner<'a> {
     losses: Losses,
     thresholds: &'a Thresholds,
+    /// Whether its slow start may end before anything is lost (HyStart, `hystart_update()` of `tcp_cubic.c`).
+    has_hystart: bool,
     /// Why segments were last sent again, or cwnd was cut.
     last: Option<(u64, Option<Cause>)>,
     /// The cause of the losses in the last epoch, where those before had the same.
@@ -51,10 +53,12 @@ pub(super) struct Refiner<'a> {
 }
 
 impl<'a> Refiner<'a> {
-    pub(super) fn new(losses: Losses, thresholds: &'a Thresholds) -> Self {
+    /// For a stream whose sender has `congestion_control`; empty where that is not known.
+    pub(super) fn new(losses: Losses, congestion_control: &str, thresholds: &'a Thresholds) -> Self {
         let round_trips_us = thresholds.loss_memory.value() * losses.base_rtt_us as f64;
         let memory_us = (round_trips_us as u64).max(thresholds.loss_memory_us.whole());
-        Self { losses, thresholds, last: None, recurred: None, memory_us }
+        let has_hystart = matches!(congestion_control, "" | "cubic");
+        Self { losses, thresholds, has_hystart, last: None, recurred: None, memory_us }
     }
 
     /// The cause of `epoch`; `None` where the congestion window did not limit it, or nothing tells why.
@@ -105,7 +109,9 @@ impl<'a> Refiner<'a> {
             (Some((_, cause)), _) => cause,
             (None, Some(_)) => Some(Cause::Growth),
             (None, None) if sender.has_ssthresh && self.losses.has_lost_before => Some(Cause::Growth),
-            (None, None) if sender.has_ssthresh => Some(Cause::HystartExit),
+            (None, None) if sender.has_ssthresh && self.has_hystart => Some(Cause::HystartExit),
+            // The route's threshold, or that of an earlier connection (`tcp_init_metrics()`).
+            (None, None) if sender.has_ssthresh => Some(Cause::Growth),
             (None, None) => Some(Cause::Startup),
         }
     }
@@ -264,7 +270,7 @@ mod tests {
     }
 
     fn refiner_of(losses: Losses) -> Refiner<'static> {
-        Refiner::new(losses, &STANDARD)
+        Refiner::new(losses, "", &STANDARD)
     }
 
     fn epoch(from_us: u64, retransmits: u32) -> Evidence {

@@ -138,7 +138,11 @@ impl<'a> Diagnosing<'a> {
                     measured,
                     cutter: Cutter::new(life, run.epoch_samples(thresholds), thresholds),
                     ended: VecDeque::new(),
-                    refiner: Refiner::new(losses(&facts, flow, summary), thresholds),
+                    refiner: Refiner::new(
+                        losses(&facts, flow, summary),
+                        run.congestion_control(flow),
+                        thresholds,
+                    ),
                     ledger: Ledger::new(life, measured),
                     receiving: Receiving::new(thresholds),
                     is_sender_seen: false,

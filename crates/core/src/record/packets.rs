@@ -275,8 +275,10 @@ impl PacketSample {
     /// is larger without a word (RFC 2923, 2.1). A SYN is such a small one where the other side has asked for something since: the way back works.
     pub fn may_lose_full_segments(&self) -> bool {
         let segment = u64::from(self.mss_bytes);
+        // The end of what is out may be a smaller one, which arrives.
+        let small_at_end = u32::from(!self.unacked_bytes.is_multiple_of(segment.max(1)));
         let has_full_arrived =
-            self.full_acked.unwrap_or(self.acked_bytes >= segment) || self.sacked_segments > 0;
+            self.full_acked.unwrap_or(self.acked_bytes >= segment) || self.sacked_segments > small_at_end;
         let has_asked = self.full_acked.is_some() && self.peer_segments.is_some_and(|count| count > 0);
         let has_small_arrived = self.acked_bytes > 0 || has_asked;
         !has_full_arrived && has_small_arrived && self.unacked_bytes >= segment

@@ -261,12 +261,14 @@ pub(super) const MTU: Rule = Rule {
 /// Three timers have run out, each twice as long as the one before (RFC 6298, 5.5). Where D-SACKs came, data arrived and ACKs were lost.
 pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.silence.by_timer"),
-    question: "Has the retransmission timer been doubled all the time for want of an answer, at least three times, did no D-SACK show that data arrived, and does no scenario let anything pass?",
+    question: "Has the retransmission timer been doubled all the time for want of an answer, at least three times, did no D-SACK show that data arrived, with a window that has room for a segment, and does no scenario let anything pass?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         (evidence.plan.is_none() || evidence.path.is_cut || evidence.path.drops_full_segments)
             && sender.dsacks_so_far.unwrap_or(0) == 0
+            // A window that is closed is asked for by the same timer (`tcp_probe_timer()`).
+            && sender.rwnd.is_none_or(|window| window >= sender.mss)
             && sender.backoff_least.is_some_and(|doublings| trace.at_least(t.silent_timers, doublings.into()))
     },
 };

@@ -132,7 +132,7 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
 /// acknowledged: later. A timer's waits are longer too.
 pub(super) const ARRIVES_APART: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_apart"),
-    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers and without a queue that makes all round trips twice as long?",
+    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers, with segments seldom out of order, and without a queue that makes all round trips twice as long?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
@@ -142,6 +142,7 @@ pub(super) const ARRIVES_APART: Rule = Rule {
             && arrivals.whole.idle_share.is_some_and(|share| trace.above(t.queue_idle, share))
             && carries_enough(&arrivals.whole, t, trace)
             && arrivals.whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
+            && trace.at_most(t.receiver_seldom_disordered, arrivals.whole.disordered_share)
             && trace.below(t.arrival_share, packets.dry_share)
     },
 };
