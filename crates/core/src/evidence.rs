@@ -202,6 +202,8 @@ pub struct Plateau {
     pub first_bytes: u64,
     /// For how long it has not grown, microseconds.
     pub steady_us: u64,
+    /// The largest value, also of later times where they are known.
+    pub most_bytes: u64,
 }
 
 /// What arrives, by the receiver's socket alone: during some round trips, and over the whole of the stream.

@@ -402,6 +402,8 @@ thresholds! {
     packet_slow_start: Infer, RoundTrips = 3.0, Source::Rfc("5681, 3.1");
     /// … by this factor at least.
     packet_doubling: Infer, Times = 1.50, Source::Rfc("5681, 3.1");
+    /// … and by this one at most: a segment for each that is acknowledged. An application's bursts have any size.
+    packet_doubled: Infer, Times = 2.20, Source::Rfc("5681, 3.1");
     /// Near the receiver timers hold a congestion window where the waits for them take this part of the time: slow start follows each.
     arrival_timers: Infer, Share = 0.33, Source::Rfc("5681, 3.1");
     /// Spans of a rate that stays the same, near the receiver.

@@ -49,6 +49,7 @@ impl Growth {
             bytes: step.bytes,
             first_bytes: self.first_bytes,
             steady_us: to_us.saturating_sub(step.from_us),
+            most_bytes: self.steps.iter().map(|step| step.bytes).max().unwrap_or(0),
         }
     }
 }
@@ -164,7 +165,10 @@ mod tests {
             assert_eq!(evidence.max_pacing_rate_bps, limit.flatten());
         }
         let evidence = track.evidence(50, [None; 2], None);
-        assert_eq!(evidence.window, Some(Plateau { bytes: 330, first_bytes: 100, steady_us: 30 }));
+        assert_eq!(
+            evidence.window,
+            Some(Plateau { bytes: 330, first_bytes: 100, steady_us: 30, most_bytes: 330 })
+        );
         assert_eq!((evidence.window_scaling, evidence.window_scale), (Some(true), Some(7)));
     }
 
@@ -183,7 +187,8 @@ mod tests {
             };
             track.add_packets(&row);
         }
-        let plateau = |bytes, steady_us| Some(Plateau { bytes, first_bytes: 20_000, steady_us });
+        let plateau =
+            |bytes, steady_us| Some(Plateau { bytes, first_bytes: 20_000, steady_us, most_bytes: 26_000 });
         let window_at = |t_us| track.evidence(t_us, [None; 2], None).window;
         assert_eq!(window_at(500), plateau(20_000, 1_000));
         assert_eq!(window_at(1_100), plateau(23_100, 7_500));

@@ -349,6 +349,7 @@ impl LongestSpan {
             count += before;
             last.flight_least = own.flight_least.min(sample.flight_least);
             last.is_doubling |= own.is_doubling;
+            last.is_doubled |= own.is_doubled;
             if own.flight_used > sample.flight_used {
                 (last.flight, last.flight_used) = (own.flight, own.flight_used);
             }

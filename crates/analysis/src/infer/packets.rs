@@ -91,11 +91,13 @@ impl<'a> StreamPackets<'a> {
                 paced_since_us = None;
             }
             let flight = self.flights[at];
+            let [is_doubling, is_doubled] = self.doubling(at);
             let packets = SentPackets {
                 span: span.figures,
                 flight,
                 flight_least: flight,
-                is_doubling: self.is_doubling(at),
+                is_doubling,
+                is_doubled,
                 flight_used: sample.most_in_flight_bytes() as f64
                     / flight.max(sample.mss_bytes.into()).max(1) as f64,
                 paced_us: paced_since_us.map_or(0, |since_us| sample.t_us.saturating_sub(since_us)),
@@ -116,8 +118,8 @@ impl<'a> StreamPackets<'a> {
     }
 
     /// Whether the flight at sample `at` has doubled since the round trip before, or doubles in the next: no buffer is full that holds more a round
-    /// trip later. After none it is not known.
-    fn is_doubling(&self, at: usize) -> bool {
+    /// trip later. After none it is not known. And whether it is slow start's: of an initial window at least, and no more than twice as large.
+    fn doubling(&self, at: usize) -> [bool; 2] {
         let now = &self.samples[at];
         let rtt_us = now.srtt_us.map_or(0, u64::from);
         let flight_at = |t_us: u64| {
@@ -126,10 +128,14 @@ impl<'a> StreamPackets<'a> {
         };
         let [before, after] =
             [now.t_us.saturating_sub(rtt_us), now.t_us.saturating_add(rtt_us)].map(flight_at);
-        let is_multiple = |flight: u64, of: u64| {
-            of > 0 && flight as f64 >= self.thresholds.packet_doubling.value() * of as f64
-        };
-        is_multiple(self.flights[at], before) || is_multiple(after, self.flights[at])
+        let initial = self.thresholds.initial_window.value() * f64::from(now.mss_bytes);
+        let (least, most) = (self.thresholds.packet_doubling.value(), self.thresholds.packet_doubled.value());
+        let steps = [(before, self.flights[at]), (self.flights[at], after)].map(|(of, flight)| {
+            let times = flight as f64 / of.max(1) as f64;
+            let is_multiple = of > 0 && times >= least;
+            [is_multiple, is_multiple && times <= most && of as f64 >= initial]
+        });
+        [0, 1].map(|at| steps.iter().any(|step| step[at]))
     }
 }
 

@@ -134,7 +134,9 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
         // The first window of the host's usual buffer has yet to grow.
         let is_usual = !is_set_before
             && buffers.receiver_limits.is_some_and(|limits| window.bytes <= limits.tcp_rmem[1]);
-        return (has_grown(window) || is_usual).then_some(Cause::Autotuning);
+        // A window that packets show to grow later is the buffer's that has not grown yet.
+        let will_grow = window.most_bytes as f64 > thresholds.window_autotuned.value() * window.bytes as f64;
+        return (has_grown(window) || is_usual || will_grow).then_some(Cause::Autotuning);
     }
     let (scale, promised) = buffers.window_scale.zip(promised)?;
     if is_set_before {
@@ -254,11 +256,11 @@ mod tests {
     };
 
     fn steady(bytes: u64) -> Option<Plateau> {
-        Some(Plateau { bytes, first_bytes: bytes, steady_us: 1_000_000 })
+        Some(Plateau { bytes, first_bytes: bytes, steady_us: 1_000_000, most_bytes: bytes })
     }
 
     fn growing(bytes: u64) -> Option<Plateau> {
-        Some(Plateau { bytes, first_bytes: bytes / 2, steady_us: 10_000 })
+        Some(Plateau { bytes, first_bytes: bytes / 2, steady_us: 10_000, most_bytes: bytes })
     }
 
     /// Of a sender with a round trip of 100 ms.

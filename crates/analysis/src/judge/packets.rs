@@ -15,6 +15,7 @@ pub(super) fn release(packets: &SentPackets, t: &Thresholds, trace: &mut Trace) 
     }
     let release = match release_of_span(&packets.span, t, trace) {
         Release::SendBuffer if packets.is_doubling => Release::CongestionWindow,
+        Release::Application if packets.is_doubled => Release::CongestionWindow,
         release => release,
     };
     trace.release = Some(release);

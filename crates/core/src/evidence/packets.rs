@@ -16,6 +16,8 @@ pub struct SentPackets {
     pub flight_least: u64,
     /// Whether it is a multiple of that in the round trip before, or that in the next one of it, as slow start makes it.
     pub is_doubling: bool,
+    /// Whether it, of an initial window and more, is about twice that.
+    pub is_doubled: bool,
     /// For how long data have left evenly.
     pub paced_us: u64,
     /// Payload acknowledged over the time of the whole stream, bits per second.
