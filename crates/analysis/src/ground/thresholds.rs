@@ -439,6 +439,8 @@ thresholds! {
     receiver_rtt_too_long: Infer, Times = 3.0, Source::Catalogue;
     /// What arrives in a round trip is nearly the window.
     receiver_window_used: Judge, Share = 0.80, Source::Catalogue;
+    /// While both grow it is all of it: in slow start a receiver makes its window twice what arrived.
+    receiver_window_filled: Infer, Share = 0.95, Source::Kernel("tcp_rcv_space_adjust()");
     /// From the first to the third quartile the rates of a full path differ by no more than this part of their median.
     receiver_plateau: Judge, Share = 0.20, Source::Catalogue;
     /// The same where every round has a queue and nothing was lost.

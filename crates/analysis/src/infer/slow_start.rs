@@ -3,15 +3,18 @@
 //! may come again (RFC 5681, 4.1).
 
 use crate::ground::interval::TimeInterval;
+use crate::ground::statistics::median;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::PacketSample;
 
-/// One slow start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One slow start, or a growth that looks like it.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SlowStart {
     pub(crate) interval: TimeInterval,
     /// Whether an earlier round trip had brought more than its first one: the sender gave up its window in an idle time.
     pub(crate) is_restart: bool,
+    /// Where most of its round trips filled the advertised window, which grew: how much of it, in the median.
+    pub(crate) window_used: Option<f64>,
 }
 
 /// The slow starts of a stream whose packets were captured near its receiver, in order of time: at its beginning, and after each silence that is longer
@@ -33,7 +36,7 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
         });
         if let Some(start) = starts.flatten().max_by_key(|start| start.interval.to_us) {
             let is_restart = largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
-            found.push(SlowStart { interval: start.interval, is_restart });
+            found.push(SlowStart { interval: start.interval, is_restart, window_used: start.window_used });
         }
         largest = largest.max(largest_flight(active, rtt_us));
     }
@@ -91,6 +94,7 @@ fn active(samples: &[PacketSample], idle_us: u64) -> Vec<&[PacketSample]> {
 struct Start {
     interval: TimeInterval,
     first: u64,
+    window_used: Option<f64>,
 }
 
 /// Of `samples` with round trips of `rtt_us`, the first of which is cut after `cut_us`.
@@ -104,6 +108,7 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
     };
     // Of the two round trips before.
     let (mut earlier, mut had, mut steps) = ([0_u64; 2], before, 0_u64);
+    let (mut window, mut used) = (None::<u32>, Vec::new());
     let growth = thresholds.slow_start_growth.value();
     let (mut end_us, mut of_first) = (first.t_us, 0);
     for round in 0.. {
@@ -117,10 +122,18 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
         }
         of_first = if round == 0 { bytes } else { of_first };
         steps += u64::from(round > 0);
+        // What arrives in a round trip was let out by the window at the end of the one before.
+        used.extend(window.map(|window| bytes as f64 / f64::from(window.max(1))));
+        window = sample.rwnd_bytes;
         (earlier, had, end_us) = ([bytes, earlier[0]], arrived(sample), to_us.min(last_us));
     }
-    (steps >= thresholds.slow_start_rounds.whole())
-        .then_some(Start { interval: TimeInterval { from_us: first.t_us, to_us: end_us }, first: of_first })
+    let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
+    let interval = TimeInterval { from_us: first.t_us, to_us: end_us };
+    (steps >= thresholds.slow_start_rounds.whole()).then_some(Start {
+        interval,
+        first: of_first,
+        window_used,
+    })
 }
 
 /// The most that arrived in a round trip.

@@ -322,27 +322,31 @@ impl<'a> Diagnosing<'a> {
             while let Some(start) = starts.pop_front_if(|start| start.interval.from_us < interval.to_us) {
                 let before = TimeInterval { from_us, to_us: start.interval.from_us.max(from_us) };
                 self.judge_arrivals(place, before, Arrivals { packets, ..arrivals }, base_rtt_us);
-                self.judge_slow_start(place, start);
+                self.judge_slow_start(place, start, base_rtt_us);
                 from_us = from_us.max(start.interval.to_us);
             }
             let rest = TimeInterval { from_us: from_us.min(interval.to_us), ..interval };
             self.judge_arrivals(place, rest, Arrivals { packets, ..arrivals }, base_rtt_us);
         }
-        starts.into_iter().for_each(|start| self.judge_slow_start(place, start));
+        starts.into_iter().for_each(|start| self.judge_slow_start(place, start, base_rtt_us));
     }
 
-    fn judge_slow_start(&mut self, place: usize, start: SlowStart) {
+    fn judge_slow_start(&mut self, place: usize, start: SlowStart, base_rtt_us: u64) {
+        let stream = &mut self.streams[place];
+        let buffers = stream.buffers.evidence(start.interval.to_us, stream.limits, stream.receiver_stack);
         let evidence = Evidence {
             from_us: start.interval.from_us,
             to_us: start.interval.to_us,
             arrivals: Some(Arrivals {
-                is_slow_start: true,
+                is_slow_start: start.window_used.is_none(),
                 is_idle_restart: start.is_restart,
+                window_used: start.window_used,
                 ..Arrivals::default()
             }),
+            buffers,
+            path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
             ..Evidence::default()
         };
-        let stream = &mut self.streams[place];
         stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);
     }
 
