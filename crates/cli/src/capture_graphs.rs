@@ -28,14 +28,14 @@ use std::time::Duration;
 pub(crate) const MOST: usize = 10;
 /// Marks of a layer of a picture: about ten for each point of a line across it. The files for xplot have more.
 const MARKS: usize = 4000;
-/// Which connections are drawn; where nothing is named, the one that carried most.
+/// Which connections are drawn; by default the connection that carried most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Which {
     /// [`Connection::id`] of the only one.
     pub(crate) id: Option<u64>,
     /// A port of either end.
     pub(crate) port: Option<u16>,
-    /// Payload in the direction that carried more, bytes: all connections with at least so much.
+    /// Draws all connections with at least this payload in their larger direction, bytes.
     pub(crate) at_least: Option<u64>,
     /// What is drawn of them, nanoseconds from their first packets: from, and up to but without; `None` for all.
     pub(crate) range_ns: Option<[u64; 2]>,
@@ -114,7 +114,7 @@ pub(crate) fn draw(file: &Path, which: &Which, folder: &Path) -> Result<Vec<Path
     Ok(names.iter().map(|name| folder.join(name)).collect())
 }
 
-/// The connections of `file` that `which` names, the largest first; where it names none, so many at most.
+/// The connections of `file` that `which` names, the largest first; where it names none, at most `unnamed`.
 fn find(file: &Path, which: &Which, unnamed: usize) -> Result<Vec<DrawableConnection>, Failure> {
     let there = fs::metadata(file).map_err(Failure::file("reading", file))?;
     if !there.is_file() {
@@ -194,7 +194,7 @@ impl Observer for Largest {
     }
 }
 
-/// A hidden directory beside the one that will be there. Removed when dropped.
+/// A hidden directory next to the final one. Removed when dropped.
 struct Made {
     path: PathBuf,
     target: PathBuf,

@@ -20,7 +20,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The terminal, taken. It goes back when this is dropped.
 pub(crate) struct Console {
     terminal: ratatui::Terminal<CrosstermBackend<Stderr>>,
-    /// There may be no keyboard: then nothing is asked of it again.
+    /// Whether there is a keyboard; without one it is not polled again.
     has_keys: bool,
 }
 
@@ -112,7 +112,7 @@ impl Key {
     }
 }
 
-/// Waits for input of the terminal, `patience` at most; true where there is no terminal any more.
+/// Waits for input of the terminal, at most `patience`; true where the terminal is gone.
 fn is_hung_up_within(patience: Duration) -> bool {
     let terminal = io::stderr();
     let mut waits = [PollFd::new(&terminal, PollFlags::IN)];
@@ -122,7 +122,7 @@ fn is_hung_up_within(patience: Duration) -> bool {
     waits[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
-/// What a panic says has to be read on the screen where the user comes from.
+/// Lets a panic leave the view first, so that its message is on the user's own screen.
 fn put_back_on_panic() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -148,7 +148,7 @@ mod tests {
     use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
     use std::io::Read;
 
-    /// Says that the test below is the one on the terminal.
+    /// Set where the test below runs on the terminal.
     const INSIDE: &str = "PIPEFILL_TEST_ON_A_TERMINAL";
 
     /// The test starts itself on a terminal, panics there, and reads what is left on it.

@@ -1,4 +1,4 @@
-//! How long the rest of an experiment takes: the backend's estimates, corrected by how right they were so far.
+//! How long the rest of an experiment takes: the backend's estimates, scaled by the error of earlier ones.
 
 use std::time::Duration;
 

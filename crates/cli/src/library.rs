@@ -45,7 +45,7 @@ pub fn judge_text(text: &str) -> Result<PastedOutput, Problem> {
     Ok(judge_output(&output_of(text.as_bytes(), "the text")?))
 }
 
-/// The same of what was read already.
+/// The connections of output that was read already.
 pub(crate) fn judge_output(read: &OutputRead) -> PastedOutput {
     complete_output(pipefill_observe::judge_output(read))
 }

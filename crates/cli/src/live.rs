@@ -72,7 +72,7 @@ impl View {
         self.closing.store(true, Ordering::Relaxed);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // Its panic was told by the hook, and the runs are worth more than the view.
+            // The hook has printed a panic of the view; the runs go on without the view.
             let _ended = thread.join();
         }
     }

@@ -19,7 +19,7 @@ pub(crate) enum Outcome {
     Regression,
     /// Exit code 1: the simulator does what it must not (`sim fuzz`).
     Finding,
-    /// Exit code 2: a capture is damaged; what could be read is told (`pcap`).
+    /// Exit code 2: a capture is damaged, and its readable part was printed (`pcap`).
     Broken,
     /// Exit code 3: this machine lacks something (`doctor`).
     Unable,
@@ -55,7 +55,7 @@ impl Outcome {
         }
     }
 
-    /// The same for the system.
+    /// The exit code for the system.
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(self.code())
     }
@@ -85,16 +85,16 @@ pub(crate) fn counted<'a>(reasons: impl IntoIterator<Item = (&'a str, usize)>) -
 /// The invalid runs of an experiment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Invalid {
-    /// So many.
+    /// How many runs are invalid.
     count: usize,
-    /// Of so many.
+    /// How many runs there are.
     runs: usize,
     /// Why, counted.
     reasons: String,
 }
 
 impl Invalid {
-    /// Those of `experiment`; `None` where every run is valid.
+    /// The invalid runs of `experiment`; `None` where every run is valid.
     pub(crate) fn of(experiment: &Experiment) -> Option<Self> {
         let runs = experiment.cells.iter().map(|cell| cell.runs).sum();
         let valid: usize = experiment.cells.iter().map(|cell| cell.valid).sum();

@@ -7,7 +7,7 @@ use pipefill_core::file_name::FileName;
 use pipefill_report::html::{self, Page, RunCapture, RunIndex, RunPart};
 use pipefill_report::quantity::counted;
 use pipefill_report::words::quoted;
-use pipefill_runs::{Evaluated, Failure, Written, evaluate, fix_file};
+use pipefill_runs::{Curves, Evaluated, Failure, Written, evaluate, fix_file};
 use pipefill_store::{ExperimentDirectory, artifact_path, files};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) fn path(directory: &Path) -> PathBuf {
     directory.join(PAGE)
 }
 
-/// Whether a page is left beside the records of `experiment`: of thousands of cells nobody reads one. `report --format html` makes it.
+/// Whether a page is left with the records of `experiment`: not of thousands of cells, for which `report --format html` makes one.
 pub(crate) fn is_of_use(experiment: &ExperimentDirectory) -> bool {
     experiment.stored.plan.cells.len() <= CELLS_MAX
 }
@@ -64,7 +64,7 @@ pub(crate) fn leave(
     Ok(path)
 }
 
-/// The same where a page is of use. One that can't be written hides no result: that is said.
+/// As [`leave`], where a page is of use. If writing fails, a note is printed and the result stays.
 pub(crate) fn try_leave(
     experiment: &ExperimentDirectory,
     evaluated: &Evaluated,
@@ -90,7 +90,8 @@ pub(crate) fn leave_page_of_connections(written: &Written, terminal: &Terminal) 
     let connections = counted(*connections as u64, "connection(s)");
     let mut lines = format!("records of {connections}: {}", experiment.path.display());
     if is_of_use(experiment)
-        && let Some(page) = try_leave(experiment, &evaluate(experiment, None, terminal)?, terminal)
+        && let Some(page) =
+            try_leave(experiment, &evaluate(experiment, None, Curves::Drawn, terminal)?, terminal)
     {
         lines += &format!("\npage: {}", page.display());
     }
@@ -103,7 +104,7 @@ pub(crate) fn leave_page_of_connections(written: &Written, terminal: &Terminal) 
 /// [`Failure`] where the records can't be read or it can't be written.
 pub(crate) fn renew(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<(), Failure> {
     if path(&experiment.path).is_file() {
-        leave(experiment, &evaluate(experiment, None, terminal)?, terminal).map(drop)
+        leave(experiment, &evaluate(experiment, None, Curves::Drawn, terminal)?, terminal).map(drop)
     } else {
         Ok(())
     }

@@ -55,14 +55,14 @@ impl Progress {
         matches!(self.shown, Shown::View(_)).then_some(&*self.state)
     }
 
-    /// The data path of `run` was late by at most `path` so far.
+    /// Notes that the data path of `run` has been late by at most `path`.
     pub(crate) fn late(&self, run: &Run, path: Duration) {
         if let Some(state) = self.live_state() {
             locked(state).late(run, path);
         }
     }
 
-    /// A run has `passed` so much of its traffic.
+    /// Notes that `run` has `passed` a part of its traffic.
     pub(crate) fn reached(&self, run: &Run, passed: Duration) {
         if let Some(state) = self.live_state() {
             locked(state).reached(run, passed);
@@ -87,7 +87,7 @@ impl Progress {
         }
     }
 
-    /// Says `line` where it must be said, or where nothing was for a second: of many short runs nobody reads every line.
+    /// Prints `line` where it must be said, or where nothing was printed for a second: many short runs do not fill the screen.
     fn say_some(&self, line: &str, must_be_said: bool) {
         let mut last = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
         if must_be_said || last.is_none_or(|last| last.elapsed() >= LINE_EVERY) {

@@ -43,13 +43,13 @@ pub(crate) fn write(
     drop(reserved);
     let written = write_output(file, text.as_bytes());
     if written.is_err() {
-        // Nothing is in it; the first error is the one to be told.
+        // The file is empty; the first error is returned.
         let _left = fs::remove_file(file);
     }
     written.map_err(|error| Failure::broken(format!("{}: {error}", file.display())))
 }
 
-/// Says what came of it. A scenario that could not be run is written as it is.
+/// Prints the outcome of the fit. A scenario that could not be run is written as it is.
 fn fitted(draft: &Draft<'_>, terminal: &Terminal) -> String {
     let bar = bar(terminal);
     let found = fit(draft, &mut |text| {

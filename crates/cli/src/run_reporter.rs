@@ -30,7 +30,7 @@ pub(crate) struct RunReporter<'a> {
 }
 
 impl<'a> RunReporter<'a> {
-    /// As the options of `run` say; of many experiments at once nobody reads a page.
+    /// By the options of `run`; many experiments at once leave no pages.
     pub(crate) fn new(
         terminal: &'a Terminal,
         stop: &'a Stop,
@@ -133,7 +133,7 @@ impl Reporter for RunReporter<'_> {
         }
     }
 
-    /// A program may be told of the rows.
+    /// Passes rows to the caller's program, where it wants them.
     fn pass_rows(
         &self,
         run: &Run,

@@ -55,7 +55,7 @@ impl Terminal {
         }
     }
 
-    /// Nobody watches: for tests.
+    /// Output that is discarded: for tests.
     #[cfg(test)]
     pub(crate) fn blind() -> Self {
         Self { colour_out: false, colour_error: false, shows_output: false, width: None, interactive: false }
@@ -113,7 +113,7 @@ impl Terminal {
         self.print_while_read(text).map(drop)
     }
 
-    /// The same, of a stream that has no end of its own; false where nobody reads it any more (`| head`).
+    /// Prints a part of an endless stream; false where the reader has closed the pipe (`| head`).
     ///
     /// # Errors
     /// As [`Self::print`].
@@ -151,7 +151,7 @@ pub(crate) fn say(line: &str, has_colour: bool) {
     let _closed = writeln!(io::stderr().lock(), "{}", visible(line, has_colour));
 }
 
-/// False where nobody reads it.
+/// False where the reader has closed the pipe.
 fn write(text: &str) -> Result<bool, Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

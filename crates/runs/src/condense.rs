@@ -22,17 +22,17 @@ pub struct Condensed {
     pub manifest: Manifest,
     /// The figures.
     pub metrics: RunMetrics,
-    /// The curves.
-    pub series: RunSeries,
+    /// The curves, where they were asked for.
+    pub series: Option<RunSeries>,
 }
 
-/// Reads a run's rows once and condenses them, its curves to so many `buckets`; `None` where the directory has no manifest.
+/// Reads a run's rows once and condenses them, its curves to so many `buckets` where they are wanted; `None` where the directory has no manifest.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] for a record that is not what was written, [`StoreError`] for a file that can't be read.
 pub fn condense(
     directory: &Path,
-    buckets: usize,
+    buckets: Option<usize>,
     view: Option<View>,
 ) -> Result<Option<Condensed>, StoreError> {
     undisturbed(directory, || {
@@ -47,23 +47,29 @@ pub fn condense(
             false => record.manifest().clone(),
         };
         let mut condenser = Condenser::new(&manifest);
-        let mut drawing = Drawing::of(&manifest, buckets);
+        let mut drawing = buckets.map(|buckets| Drawing::of(&manifest, buckets));
         for row in record.rows()? {
             let row = row?;
             condenser.push(&row);
-            drawing.push(&row);
+            if let Some(drawing) = &mut drawing {
+                drawing.push(&row);
+            }
         }
         for row in record.table::<Retransmit>()? {
             let row = row?;
             condenser.count(&row);
-            drawing.count(&row);
+            if let Some(drawing) = &mut drawing {
+                drawing.count(&row);
+            }
         }
         for row in record.table::<PingSample>()? {
             let row = row?;
             condenser.answer(&row);
-            drawing.answer(&row);
+            if let Some(drawing) = &mut drawing {
+                drawing.answer(&row);
+            }
         }
-        let (metrics, series) = (condenser.finish(), drawing.finish());
+        let (metrics, series) = (condenser.finish(), drawing.map(Drawing::finish));
         Ok(Some(Condensed { manifest, metrics, series }))
     })
 }
@@ -72,7 +78,7 @@ pub fn condense(
 /// is looked at.
 fn condense_observed(
     record: &RecordReader,
-    buckets: usize,
+    buckets: Option<usize>,
     view: Option<View>,
 ) -> Result<Condensed, StoreError> {
     let manifest = match view {
@@ -80,26 +86,34 @@ fn condense_observed(
         None => record.manifest().clone(),
     };
     let manifest = infer::inferred(&manifest, samples(record, view)?, &STANDARD)?;
-    let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
+    let mut condenser = Condenser::new(&manifest);
+    let mut drawing = buckets.map(|buckets| Drawing::of(&manifest, buckets));
     for sample in samples(record, view)? {
         for row in infer::rows(sample?) {
             condenser.push(&row);
-            drawing.push(&row);
+            if let Some(drawing) = &mut drawing {
+                drawing.push(&row);
+            }
         }
     }
     // Only drawn: the judge of a connection does not ask for them.
     let queues = view.is_none().then(|| record.table::<AqmSample>()).transpose()?;
     for row in queues.into_iter().flatten() {
-        drawing.push(&AnyRow::Aqm(row?));
+        let row = AnyRow::Aqm(row?);
+        if let Some(drawing) = &mut drawing {
+            drawing.push(&row);
+        }
     }
     // A blindfolded judge has no BPF.
     let watched = view.is_none().then(|| record.table::<Retransmit>()).transpose()?;
     for row in watched.into_iter().flatten() {
         let row = row?;
         condenser.count(&row);
-        drawing.count(&row);
+        if let Some(drawing) = &mut drawing {
+            drawing.count(&row);
+        }
     }
-    let (metrics, series) = (condenser.finish(), drawing.finish());
+    let (metrics, series) = (condenser.finish(), drawing.map(Drawing::finish));
     Ok(Condensed { manifest, metrics, series })
 }
 
@@ -204,10 +218,12 @@ mod tests {
         let record = synthetic::record();
         let owner = Owner::current().unwrap();
         synthetic::write(Partial::create(folder.path(), &FileName::cleaned("a"), &owner).unwrap(), &record);
-        let condensed = condense(&folder.path().join("a"), 600, None).unwrap().unwrap();
+        let condensed = condense(&folder.path().join("a"), Some(600), None).unwrap().unwrap();
         assert_eq!(condensed.metrics, RunMetrics::of(&record));
         assert_eq!(Manifest { tables: None, ..condensed.manifest }, record.manifest);
-        assert!(!condensed.series.curves.is_empty());
+        assert!(!condensed.series.unwrap().curves.is_empty());
+        let without_curves = condense(&folder.path().join("a"), None, None).unwrap().unwrap();
+        assert_eq!((without_curves.metrics, without_curves.series), (condensed.metrics, None));
     }
 
     /// Four seconds of a sender whose cgroup may not run most of the time, and which has nothing to send in every second sample.
@@ -261,7 +277,7 @@ mod tests {
         let written =
             write_connections(&all, &[Vec::new()], &names, "kept", &folder.path().join("kept")).unwrap();
         let run = fs::read_dir(written.experiment.runs()).unwrap().next().unwrap().unwrap().path();
-        let metrics = condense(&run, 600, None).unwrap().unwrap().metrics;
+        let metrics = condense(&run, None, None).unwrap().unwrap().metrics;
         let diagnosis = metrics.flows[0].diagnosis.as_ref().unwrap();
         assert_eq!((diagnosis.limited_by, diagnosis.cause), (LimitedBy::Cpu, Some(Cause::Quota)));
         let quota = diagnosis.figures.quota.unwrap();
@@ -271,8 +287,8 @@ mod tests {
     #[test]
     fn no_manifest_is_no_record() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(condense(folder.path(), 600, None).unwrap().is_none());
+        assert!(condense(folder.path(), None, None).unwrap().is_none());
         fs::write(folder.path().join("manifest.json"), "{").unwrap();
-        assert!(condense(folder.path(), 600, None).is_err());
+        assert!(condense(folder.path(), None, None).is_err());
     }
 }

@@ -2,13 +2,12 @@
 
 use crate::again;
 use crate::condense::{Condensed, condense};
-use crate::evaluated::Evaluated;
+use crate::evaluated::{Curves, Evaluated};
 use crate::failure::Failure;
 use crate::parallel::in_order;
 use crate::reporter::Reporter;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::metrics::RunMetrics;
-use pipefill_analysis::findings::series;
 use pipefill_analysis::infer::{View, forget_the_plan};
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_report::html::RunPart;
@@ -32,6 +31,7 @@ const BATCH: usize = 64;
 pub fn evaluate(
     experiment: &ExperimentDirectory,
     view: Option<View>,
+    curves: Curves,
     reporter: &dyn Reporter,
 ) -> Result<Evaluated, Failure> {
     if experiment.stored.records == Records::Summary {
@@ -39,7 +39,7 @@ pub fn evaluate(
     }
     let mut builder = ExperimentBuilder::new(as_seen(experiment.stored.plan.clone(), view));
     let directories = experiment.run_directories()?;
-    let mut parts = Vec::with_capacity(directories.len());
+    let mut parts = Vec::new();
     let mut damaged = Vec::new();
     // Asked where something is wrong alone.
     let planned = LazyCell::new(|| {
@@ -47,7 +47,7 @@ pub fn evaluate(
         runs.iter().map(|run| experiment.run_path(run)).collect::<BTreeSet<PathBuf>>()
     });
     let is_of_plan = |directory: &PathBuf| planned.contains(directory);
-    let buckets = series::buckets(directories.len());
+    let buckets = curves.buckets(directories.len());
     let mut seen: BTreeMap<(String, String), &PathBuf> = BTreeMap::new();
     for batch in directories.chunks(BATCH) {
         let read = in_order(batch, |directory| condense(directory, buckets, view));
@@ -75,7 +75,7 @@ pub fn evaluate(
                 continue;
             }
             seen.insert(run, directory);
-            parts.push(add(&mut builder, directory, condensed)?);
+            parts.extend(add(&mut builder, directory, condensed)?);
         }
     }
     if !damaged.is_empty() {
@@ -145,7 +145,7 @@ pub fn evaluate_cell(experiment: &ExperimentDirectory, cell: &Cell) -> Result<Op
     let mut builder = ExperimentBuilder::new(plan);
     for run in &runs {
         let directory = experiment.run_path(run);
-        if let Some(condensed) = condense(&directory, series::buckets(usize::MAX), None)? {
+        if let Some(condensed) = condense(&directory, None, None)? {
             add(&mut builder, &directory, condensed)?;
         }
     }
@@ -161,9 +161,15 @@ fn copy(directory: &Path, other: &Path, condensed: &Condensed) -> DamagedRun {
     DamagedRun { directory: copy.to_owned(), damage }
 }
 
-fn add(builder: &mut ExperimentBuilder, directory: &Path, condensed: Condensed) -> Result<RunPart, Failure> {
+/// Adds the figures of a run. Returns its curves, where they were drawn.
+fn add(
+    builder: &mut ExperimentBuilder,
+    directory: &Path,
+    condensed: Condensed,
+) -> Result<Option<RunPart>, Failure> {
     let Condensed { manifest, metrics, series } = condensed;
     let added = builder.add_condensed(&manifest, metrics);
     added.map_err(|error| Failure::broken(format!("{}: {error}", directory.display())))?;
-    Ok(RunPart { series, settings: manifest.settings, instrument: manifest.instrument })
+    let part = |series| RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
+    Ok(series.map(part))
 }

@@ -33,7 +33,7 @@ pub use claim::{Claim, Claimed};
 pub use condense::{Condensed, condense, cut, disciplines, rows};
 pub use connections::{KeptConnection, PathDisciplines, Recorded, Written, write_connections};
 pub use duration::duration_in_words;
-pub use evaluated::Evaluated;
+pub use evaluated::{Curves, Evaluated};
 pub use evaluation::{evaluate, evaluate_cell, without_rows};
 pub use failure::Failure;
 pub use library::{own_profiles, profile_text, profiles_folder};

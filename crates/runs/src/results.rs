@@ -2,12 +2,11 @@
 
 use crate::again;
 use crate::condense::{Condensed, condense};
-use crate::evaluated::Evaluated;
+use crate::evaluated::{Curves, Evaluated};
 use crate::evaluation::{as_seen, evaluate};
 use crate::failure::Failure;
 use crate::reporter::Reporter;
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
-use pipefill_analysis::findings::series;
 use pipefill_analysis::infer::View;
 use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
@@ -26,7 +25,7 @@ pub fn result_of(
     view: Option<View>,
     reporter: &dyn Reporter,
 ) -> Result<Experiment, Failure> {
-    Ok(results(directory, view, reporter)?.evaluated.result)
+    Ok(results(directory, view, Curves::LeftOut, reporter)?.evaluated.result)
 }
 
 /// What records say.
@@ -65,17 +64,22 @@ pub fn ensure_directory(directory: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`] where there is neither; [`Failure`] where the records can't be read.
-pub fn results(directory: &Path, view: Option<View>, reporter: &dyn Reporter) -> Result<Results, Failure> {
+pub fn results(
+    directory: &Path,
+    view: Option<View>,
+    curves: Curves,
+    reporter: &dyn Reporter,
+) -> Result<Results, Failure> {
     ensure_directory(directory)?;
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
-        let evaluated = evaluate(&experiment, view, reporter)?;
+        let evaluated = evaluate(&experiment, view, curves, reporter)?;
         return Ok(Results {
             evaluated,
             scenario: experiment.scenario_text()?,
             runs: Some(experiment.runs()),
         });
     }
-    match condense(directory, series::buckets(1), view)? {
+    match condense(directory, curves.buckets(1), view)? {
         Some(condensed) => single(directory, condensed, view),
         None => Err(Failure::usage(
             format!("{} holds no experiment and no run", directory.display()),
@@ -106,8 +110,9 @@ fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<
     let added = builder.add_condensed(&manifest, metrics);
     added.map_err(|error| Failure::broken(format!("{}: {error}", directory.display())))?;
     let result = complete_experiment(builder.finish(), &command);
-    let part = RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
-    Ok(Results { evaluated: Evaluated { result, parts: vec![part] }, scenario, runs: None })
+    let part = |series| RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
+    let parts = series.map(part).into_iter().collect();
+    Ok(Results { evaluated: Evaluated { result, parts }, scenario, runs: None })
 }
 
 /// A run without its experiment: a plan of its own cell, and a command in which the scenario is to be filled in.

@@ -3,6 +3,7 @@
 //! Never: a directory made before it is known that the runs can be carried out, or one left behind with nothing in it.
 
 use crate::claim::{Claim, Claimed, lock};
+use crate::evaluated::Curves;
 use crate::evaluation::evaluate;
 use crate::failure::Failure;
 use crate::planned::PlannedScenario;
@@ -176,7 +177,7 @@ impl Session<'_> {
 
 /// Reads the records of `experiment`, and lets `reporter` leave its page beside them.
 fn finished(experiment: &ExperimentDirectory, reporter: &dyn Reporter) -> Result<Finished, Failure> {
-    let evaluated = evaluate(experiment, None, reporter)?;
+    let evaluated = evaluate(experiment, None, Curves::Drawn, reporter)?;
     let page = reporter.finished(experiment, &evaluated)?;
     Ok(Finished { directory: experiment.path.clone(), result: evaluated.result, page })
 }

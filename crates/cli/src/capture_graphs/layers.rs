@@ -6,10 +6,10 @@ use pipefill_report::capture_graphs::{Graph, Layer, Mark, Shows, Subject};
 
 /// Rates of a picture.
 const RATES: u64 = 100;
-/// A rate is no mean of a shorter time than an RTT, unless there would be fewer than this many.
+/// A rate is a mean over at least an RTT, unless that leaves fewer rates than this.
 const RATES_LEAST: u64 = 10;
 
-/// The pictures of a connection with so many marks of a layer at most, and the names of their files.
+/// The pictures of a connection, with at most `marks` marks in a layer, and the names of their files.
 pub(super) fn pictures(graphs: &Graphs, marks: usize) -> Vec<(&'static str, Graph)> {
     let whole = graphs.range_ns();
     let graph = |subject, what: &str, (layers, merged): (Vec<Layer>, Option<String>)| Graph {
@@ -34,7 +34,7 @@ pub(super) fn pictures(graphs: &Graphs, marks: usize) -> Vec<(&'static str, Grap
     pictures
 }
 
-/// Round trips that the detail has, and of these so many before what it is about.
+/// The length of the detail in round trips, and how many of them precede its subject.
 const DETAIL_RTTS: u64 = 5;
 const BEFORE_RTTS: u64 = 1;
 
@@ -95,7 +95,7 @@ const WINDOWS: [Part; 3] = [
 ];
 const RTT: [Part; 2] = [(Series::Rtt, Shows::RttSample), (Series::Srtt, Shows::SmoothedRtt)];
 
-/// The layers, and where something was merged a sentence that says so.
+/// The layers, and a sentence about merged values where there are such.
 fn layers(graphs: &Graphs, parts: &[Part], most: usize) -> (Vec<Layer>, Option<String>) {
     let fewer: Vec<(Spans, Part)> = parts
         .iter()

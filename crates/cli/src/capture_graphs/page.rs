@@ -1,6 +1,6 @@
 //! The graphs of a capture's connections as a page that goes from the whole down to single segments.
 //!
-//! A page asks nobody, so that it has to bring along what its reader may want to see, of captures of any size: the capture is read for
+//! A page makes no requests, so it contains everything that its reader may want to see, for captures of any size: the capture is read for
 //! the connections' sizes, for levels of detail, and for every segment of the parts that are worth it.
 
 use super::layers::{all_parts, layer, pictures, title, vantage_sentence};

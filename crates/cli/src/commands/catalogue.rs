@@ -57,7 +57,7 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
     Ok(run::worst(&finished))
 }
 
-/// The same records judged by the sockets of one end.
+/// Judges the records by the sockets of one end.
 fn blindfolded(
     sets: &[CatalogueSet],
     finished: &[Finished],
@@ -72,7 +72,7 @@ fn blindfolded(
     Ok(Blindfold::of(view, pairs.map(|((set, planned), seen)| (set, &planned.result, seen))))
 }
 
-/// The same records judged again with one threshold moved at a time.
+/// Judges the records again with one threshold moved at a time.
 fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Perturbation, Failure> {
     let mut perturbation = Perturbation::new(part);
     for planned in finished {

@@ -24,7 +24,7 @@ pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Outcome
     Ok(outcome(&changes))
 }
 
-/// A regression is known in spite of cells that nobody can judge.
+/// A regression decides, even if other cells can't be judged.
 fn outcome(changes: &Changes) -> Outcome {
     if changes.regressions > 0 {
         Outcome::Regression

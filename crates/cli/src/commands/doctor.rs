@@ -46,16 +46,16 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
 /// Interfaces that are shaped.
 #[derive(Debug, Default, Serialize)]
 struct Shaped {
-    /// By somebody who lives.
+    /// Shaped by a running process.
     active: Vec<ShapedInterface>,
-    /// By nobody any more; undone now.
+    /// Left by a process that has ended; undone now.
     undone: Vec<ShapedInterface>,
-    /// By nobody any more, and not ours to undo.
+    /// Left by a process that has ended; we are not permitted to undo the shaping.
     left: Vec<ShapedInterface>,
 }
 
 impl Shaped {
-    /// What there is, once what nobody will undo has been undone.
+    /// Undoes what ended processes left, and lists the rest.
     fn tidied() -> io::Result<Self> {
         let mut all = Self::default();
         for shaping in shaping::shaped_interfaces(None)? {

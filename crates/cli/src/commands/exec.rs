@@ -117,7 +117,7 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let datagrams = datagrams.finish()?;
     let disciplines = disciplines.finish(&path, &carried.aqm);
     let taken = TakenPath { datagrams: &datagrams, disciplines: &disciplines, invalid: &carried.invalid };
-    // Of a command that did not start there is nothing to tell.
+    // A command that did not start has no findings.
     let did_nothing = watchers.iter().all(Watcher::has_seen_nothing) && datagrams.flows.is_empty();
     if !(NOT_STARTED.contains(&code) && did_nothing) {
         tell(args, terminal, &mut watchers, taken, &carried)?;
@@ -132,7 +132,7 @@ const FAR: &str = "far";
 /// The near host's name in the lab.
 const SENDER: &str = "sender";
 
-/// Files for the captures of both hosts, which appear beside the records.
+/// Files for the captures of both hosts, which are moved to the records.
 fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
     let mut file = |host| {
         let name = file_name(host).to_string();
@@ -268,7 +268,7 @@ fn trace_from_here(name: &str) -> String {
     file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned())
 }
 
-/// A scenario always says which; without one it is the machine's, unless it is set.
+/// Whether a congestion control is set: a scenario always has one, without a scenario the machine's is used.
 fn names_congestion_control(args: &ExecArgs) -> bool {
     let names = |set: &String| set.split('=').next().is_some_and(|key| key.ends_with(".congestion_control"));
     args.scenario.is_some() || args.set.iter().any(names)
@@ -308,7 +308,7 @@ fn unmet(setting: &Setting) -> String {
     format!("warning: {place}: {name} is {}, not {}{why}", text(got), text(asked))
 }
 
-/// What the path carried and dropped in `span_us`, and how exact it was; the rate too where it is `alone`: no connection of TCP tells it.
+/// What the path carried and dropped in `span_us`, and its precision; with `is_alone` also the rate, since no TCP connection has it.
 fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
     let ways = Direction::ALL.iter().zip(&carried.lateness).map(|(direction, late)| {
         let count = |name: &str| {

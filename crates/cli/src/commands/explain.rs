@@ -56,7 +56,7 @@ fn is_no_directory(path: &Path) -> bool {
     path == Path::new(STDIN) || path.metadata().is_ok_and(|found| !found.is_dir())
 }
 
-/// What is not for a file was not asked for.
+/// Refuses options that are for records alone.
 fn records_only(file: &Path, args: &ExplainArgs) -> Result<(), Failure> {
     if args.only.is_empty() && args.blindfold.is_none() {
         return Ok(());
@@ -67,7 +67,7 @@ fn records_only(file: &Path, args: &ExplainArgs) -> Result<(), Failure> {
     ))
 }
 
-/// Queues and counters of a host stand beside another program's output alone: records and captures have their own.
+/// Refuses `--context` for records and captures, which have queues and counters of their own.
 fn output_only(path: &Path, args: &ExplainArgs) -> Result<(), Failure> {
     if args.context.is_empty() {
         return Ok(());
@@ -116,7 +116,7 @@ fn capture(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outco
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }
 
-/// What could not be read may have been meant as either.
+/// The problem of a file that can be read neither as records nor as a capture.
 fn neither(file: &Path, problem: &Problem) -> Problem {
     Problem::usage(
         format!(

@@ -1,4 +1,4 @@
-//! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
+//! `pipefill fix`: applies the advice to the scenario, and measures both variants in turn.
 
 use super::explain::keep;
 use super::report::named_or_newest;
@@ -24,7 +24,7 @@ use pipefill_store::{ExperimentDirectory, Registry, fresh};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Tries the advice of every cell and prints what came of it. An advice that does not help is a result, and no failure.
+/// Tries the advice of every cell and prints the outcome. An advice that does not help is a result, not a failure.
 pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
     let experiment = experiment_of(directory)?;
@@ -77,7 +77,7 @@ fn leave(experiment: &ExperimentDirectory, name: &str, found: &[Proof], out: &Pa
     }
 }
 
-/// What was done in a cell so far.
+/// The rounds of a cell up to now.
 #[derive(Default)]
 struct Tried {
     rounds: Vec<Round>,
@@ -91,12 +91,12 @@ struct Work<'a> {
     experiment: &'a ExperimentDirectory,
     out: &'a Path,
     terminal: &'a Terminal,
-    /// The experiment's, or that of one of its runs.
+    /// The directory of the experiment, or of one of its runs.
     directory: &'a Path,
 }
 
 impl Work<'_> {
-    /// Round by round; true where a run was invalid. What fails in one cell is that cell's result, unless it would fail in all.
+    /// Proves a cell's advice round by round; true where a run was invalid. A failure is the cell's result, unless it would stop every cell.
     fn prove(&self, result: &CellResult, plan: &Plan) -> Result<(Proof, bool), Failure> {
         let cell = plan.cell(result.index);
         let mut search = Search::of(result);
@@ -215,7 +215,7 @@ fn path_goodput(result: &CellResult) -> Option<u64> {
     if is_shared { None } else { goodput() }
 }
 
-/// The cell's own name: that of its runs' directories without the repetition.
+/// The cell's name: the name of its runs' directories without the repetition.
 fn label(plan: &Plan, cell: &Cell) -> FileName {
     let run = plan.runs().into_iter().find(|run| run.cell.id == cell.id);
     let name = run.map_or_else(|| cell.id.clone(), |run| run.directory.to_string());

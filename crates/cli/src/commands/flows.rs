@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum Form {
     /// `iperf3 -J`.
     Iperf3,
-    /// `.flent.gz`, which is no text.
+    /// `.flent.gz`, which is binary.
     Flent,
 }
 
@@ -91,7 +91,7 @@ fn of_run(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
     Ok(flows.into_iter().map(named).collect())
 }
 
-/// Those of an experiment, or the one that `directory` is.
+/// The runs of an experiment, or `directory` where it is a run.
 fn runs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     match ExperimentDirectory::open(directory)? {
         Some(experiment) if experiment.stored.records == Records::Summary => {

@@ -119,7 +119,7 @@ impl<'a> Hunt<'a> {
         Self { first, runs, until, began, next: AtomicU64::new(0), stop, bar, sum: Mutex::default() }
     }
 
-    /// Takes scenarios until there are no more.
+    /// Runs scenarios until none is left.
     fn work(&self) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use crate::page;
 use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
 use pipefill_report::words::quoted;
-use pipefill_runs::{Claim, Failure, ensure_directory, evaluate, resume_command, shard_command};
+use pipefill_runs::{Claim, Curves, Failure, ensure_directory, evaluate, resume_command, shard_command};
 use pipefill_store::{ExperimentDirectory, Owner, Registry, Shards, ShardsError};
 use serde_json::json;
 use std::path::Path;
@@ -44,7 +44,8 @@ pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<Outcome, Fa
         ));
     }
     if page::is_of_use(experiment) {
-        let _said = page::try_leave(experiment, &evaluate(experiment, None, terminal)?, terminal);
+        let _said =
+            page::try_leave(experiment, &evaluate(experiment, None, Curves::Drawn, terminal)?, terminal);
     }
     say(args, experiment, &shards, terminal)?;
     Ok(Outcome::Done)

@@ -13,7 +13,7 @@ use pipefill_report::csv;
 use pipefill_report::words::complete_capture;
 use pipefill_runs::Failure;
 
-/// Reads the capture and says what limits each of its flows.
+/// Reads the capture and prints what limits each of its flows.
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = match &args.files[..] {
         [file] => judge_capture(&read_capture(file, None)?),

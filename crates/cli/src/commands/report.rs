@@ -1,4 +1,4 @@
-//! `pipefill report`: the result of records, whoever made them.
+//! `pipefill report`: the result of records of any backend.
 
 use super::flows::{self, Form};
 use crate::args::{End, Format, ReportArgs};
@@ -9,7 +9,7 @@ use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::record::AqmSample;
 use pipefill_report::{csv, json, md, parquet, table};
-use pipefill_runs::{Failure, Results, disciplines, results, without_rows};
+use pipefill_runs::{Curves, Failure, Results, disciplines, results, without_rows};
 use pipefill_store::{ExperimentDirectory, OutputFile, Records, StoreError, newest, write_output};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,7 +27,12 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     if let Some(form) = of_flows {
         return flows::write(directory, form, args.output.as_deref(), terminal);
     }
-    let read = results(directory, args.blindfold.map(End::view), terminal)?;
+    let curves = match format {
+        Format::Html | Format::Svg | Format::Png => Curves::Drawn,
+        Format::Md if args.output.is_some() => Curves::Drawn,
+        _ => Curves::LeftOut,
+    };
+    let read = results(directory, args.blindfold.map(End::view), curves, terminal)?;
     let result = &read.evaluated.result;
     let text = match format {
         Format::Svg => return draw(directory, args, &read, PictureKind::Svg, terminal),
@@ -59,7 +64,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     Ok(Outcome::Done)
 }
 
-/// The records that were named; where none were, those of the newest experiment here, which is said.
+/// The named records; without a name the newest experiment here, which is printed.
 ///
 /// # Errors
 /// There is no experiment.

@@ -77,14 +77,14 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
     Ok(worst(&finished))
 }
 
-/// Undoes what killed runs left behind, and says so.
+/// Undoes what killed runs left behind, and prints what was undone.
 pub(super) fn tidy(registry: &Registry, terminal: &Terminal) -> Result<(), Failure> {
     give_back_left().iter().for_each(|line| terminal.say(line));
     tell(&registry.sweep()?, terminal);
     Ok(())
 }
 
-/// Says what a sweep has removed.
+/// Prints what a sweep has removed.
 pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
     for entry in removed {
         terminal.say(&entry.line());

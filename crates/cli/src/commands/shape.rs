@@ -27,17 +27,17 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What a path is where no option says otherwise; the flow is never run.
+/// The defaults of a path; the flow is never run.
 const TEXT: &str = "name = \"shape\"\n[run]\nrepeat = 1\n[[flow]]\n";
 /// From one look at signals, time and command to the next.
 const STEP: Duration = Duration::from_millis(20);
 /// The other end of the ssh session that we run in: its address and port, then ours (sshd(8)).
 const SSH_SESSION: &str = "SSH_CONNECTION";
-/// What a shell tells of a command that it does not find, and of one that it can't execute.
+/// A shell's exit codes for a command that it does not find, and for one that it can't execute.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Shapes the interface until the command ends, the time is up, or somebody stops it.
+/// Shapes the interface until the command ends, the time is up, or a signal or `--undo` stops it.
 pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let netns = args.netns.as_deref().map(namespace_file);
     if args.undo {
@@ -45,7 +45,7 @@ pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     }
     let path = path(args)?;
     let flows = flows(&args.to)?;
-    // Whoever can't handle signals is ended by one, and the switch undoes it.
+    // Without handlers a signal ends this process, and the switch undoes the shaping.
     let stop = args.command.is_empty().then(stop_on_signals).transpose()?;
     let request = Request {
         interface: &args.interface,
@@ -273,7 +273,7 @@ fn with_command(
     };
     let give = |signal: u8| {
         let named = Signal::from_named_raw(signal.into());
-        // Where it has ended already, nobody is there who would take it.
+        // The process may have ended already.
         let _ended = pid.zip(named).map(|(pid, named)| kill_process(pid, named));
         if [SIGTERM, SIGHUP].contains(&i32::from(signal)) {
             let _told_at_the_end = end(EndedBy::Signal);

@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 use pipefill_report::sweep::{SweepStatus, ranges};
 use pipefill_report::table;
 use pipefill_report::words::quoted;
-use pipefill_runs::{Failure, PlannedScenario, evaluate};
+use pipefill_runs::{Curves, Failure, PlannedScenario, evaluate};
 use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -79,9 +79,9 @@ fn go_on(sweep: &mut Sweep, args: &SweepArgs, terminal: &Terminal) -> Result<Out
     }
 }
 
-/// Which shards are not done, where they say why, and what to do.
+/// Which shards are not done, where their logs are, and what to do.
 fn not_done(sweep: &Sweep, status: &SweepStatus<'_>) -> Failure {
-    /// So many logs are named.
+    /// How many logs are named.
     const SHOWN: usize = 3;
     let (open, word) = (status.open(), sweep.word());
     let logs = sweep.logs(&open);
@@ -126,7 +126,7 @@ fn merge(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, F
     put_together(&sweep.shard_directories(), &merged)?;
     let experiment = ExperimentDirectory::open(&merged)?
         .ok_or_else(|| Failure::broken(format!("{} is gone", merged.display())))?;
-    let result = evaluate(&experiment, None, terminal)?.result;
+    let result = evaluate(&experiment, None, Curves::LeftOut, terminal)?.result;
     if as_json {
         show(sweep, true, terminal)?;
     } else {

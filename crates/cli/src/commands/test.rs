@@ -24,7 +24,7 @@ use std::fs;
 use std::net::Ipv6Addr;
 use std::path::Path;
 
-/// What UDP sends where nobody says how much, bits per second: iperf3's own default.
+/// The default rate of UDP, bits per second: iperf3's.
 const UDP_RATE: u64 = 1 << 20;
 /// The version of iperf3's protocol that is spoken.
 const PROTOCOL: &str = "3.12";

@@ -16,7 +16,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-/// Looks at the sockets and says what limits each.
+/// Samples the sockets and prints what limits each.
 pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let what = WatchRequest {
         filter: Filter::read(&args.filter)?,
@@ -35,7 +35,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let listener = args.listen.map(ListenAddress::listen).transpose()?;
     let stop = stop_on_signals()?;
     let mut watcher = Watcher::open(what)?;
-    // One look tells nothing: there is a second one, an interval later.
+    // One look shows no change: a second one follows after an interval.
     let until = args.span.map(|span| Instant::now() + span.max(args.interval));
     let is_live = !args.once && until.is_none() && listener.is_none() && terminal.is_interactive();
     let stream = |watcher: &mut Watcher| {

@@ -1,4 +1,4 @@
-//! One flow of a run so far, as a fixed number of columns over time, for the live view.
+//! One flow of a run in progress, as a fixed number of columns over time, for the live view.
 
 use pipefill_core::cell::{Direction, FlowSpec, Protocol, flow_name};
 use pipefill_core::record::{DeliverySample, PingSample, TcpSample, UdpSample};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Columns of a run.
 pub(crate) const COLUMNS: usize = 120;
 
-/// The rows of a flow so far.
+/// The rows of a flow up to now.
 #[derive(Debug, Clone)]
 pub(crate) struct FlowHistory {
     /// `0 tcp ×4 →`.
@@ -88,7 +88,7 @@ impl FlowHistory {
         self.columns.iter().map(&mut rate).collect()
     }
 
-    /// Bytes received so far, and when that was sampled; `None` before anything was counted.
+    /// Bytes received, and when that was sampled; `None` before the first sample.
     pub(super) fn received(&self) -> Option<(u64, u64)> {
         self.columns.iter().rev().find_map(|column| column.received)
     }
@@ -98,7 +98,7 @@ impl FlowHistory {
         self.columns.iter().rev().find_map(|column| column.rtt_us)
     }
 
-    /// TCP: segments retransmitted so far. `None` before the first sample.
+    /// TCP: segments retransmitted. `None` before the first sample.
     pub(crate) fn retransmits(&self) -> Option<u64> {
         let mut sampled = self.sampled().peekable();
         sampled.peek()?;

@@ -1,4 +1,4 @@
-//! A run so far: the rows of each of its flows over time, for the live view. The figures of the report are others: they are taken over the
+//! A run in progress: the rows of each of its flows over time, for the live view. The figures of the report differ: they are taken over the
 //! measured time.
 
 use super::flow::{COLUMNS, FlowHistory, bits};
@@ -7,7 +7,7 @@ use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Manifest, StreamEnd};
 use std::time::Duration;
 
-/// The rows of a run so far.
+/// The rows of a run up to now.
 #[derive(Debug, Clone)]
 pub(crate) struct RunHistory {
     /// The traffic's whole length, as asked.
@@ -130,7 +130,7 @@ impl RunHistory {
         sums
     }
 
-    /// The same over all of the traffic so far; `None` before anything was counted.
+    /// The mean goodput since the traffic began; `None` before the first sample.
     pub(crate) fn mean_bps(&self, direction: Direction) -> Option<u64> {
         let counted: Vec<(u64, u64)> =
             self.of_direction(direction).filter_map(FlowHistory::received).collect();
@@ -138,7 +138,7 @@ impl RunHistory {
         Some(bits(counted.iter().map(|(bytes, _)| bytes).sum(), t_us))
     }
 
-    /// The largest lateness of a sample so far: by how much it was later than one interval after the one before. `None` before the
+    /// The largest lateness of a sample: how much more than an interval after the previous one it came. `None` before the
     /// second sample.
     pub(crate) fn late_samples(&self) -> Option<Duration> {
         self.samples.late_us.map(Duration::from_micros)

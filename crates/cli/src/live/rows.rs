@@ -1,4 +1,4 @@
-//! The rows of the live view's frame: what each is called, what stands there now, and what was drawn of it over time.
+//! The rows of the live view's frame: the name, the present value and the curve of each.
 
 use super::flow::{COLUMNS, Column, FlowHistory};
 use super::history::RunHistory;

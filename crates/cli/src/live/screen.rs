@@ -82,7 +82,7 @@ fn header<'a>(state: &LiveState, width: u16, paint: &Paint) -> Line<'a> {
     Line::from(vec![Span::styled(left, bold), Span::raw(gap), Span::styled(right, paint.faint())])
 }
 
-/// Runs that ended, of all; how many are not valid beside.
+/// How many of all runs have ended, and how many of those are invalid.
 fn progress(state: &LiveState, paint: &Paint) -> Gauge<'static> {
     let (done, total) = (state.estimate.finished, state.estimate.total.max(1));
     let invalid = state.marks.iter().filter(|is_valid| !**is_valid).count();
@@ -163,7 +163,7 @@ fn thinned<T: Copy>(
     (0..width).map(|column| summary(&points[edge(column)..edge(column + 1).max(edge(column) + 1)])).collect()
 }
 
-/// The latest first, as many as fit.
+/// The runs that ended, the latest first, as many as fit.
 fn ended_lines<'a>(state: &LiveState, height: u16, paint: &Paint) -> Vec<Line<'a>> {
     let latest = state.ended.iter().rev().take(usize::from(height));
     latest.map(|ended| ended_line(ended, paint)).collect()

@@ -1,4 +1,4 @@
-//! What the view looks like (snapshots), and what has to be true of it on any terminal.
+//! Snapshots of the view, and its properties on a terminal of any size.
 
 use super::*;
 use crate::estimate::Estimate;

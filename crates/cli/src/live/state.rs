@@ -40,11 +40,11 @@ pub(crate) struct CurrentRun {
     pub(crate) passed: Duration,
     /// What its rows show; `None` before the first row.
     pub(crate) snapshot: Option<Snapshot>,
-    /// The largest lateness of its data path so far; `None` where nothing is emulated in real time.
+    /// The largest lateness of the run's data path; `None` where nothing is emulated in real time.
     pub(crate) late_path: Option<Duration>,
 }
 
-/// A run's rows so far.
+/// A run's rows up to now.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
     /// As columns.
@@ -84,7 +84,7 @@ impl LiveState {
         self.entry(run).passed = passed;
     }
 
-    /// The data path of `run` was late by at most `path` so far.
+    /// Notes that the data path of `run` has been late by at most `path`.
     pub(crate) fn late(&mut self, run: &Run, path: Duration) {
         self.entry(run).late_path = Some(path);
     }
@@ -94,7 +94,7 @@ impl LiveState {
         self.entry(run).snapshot = Some(snapshot);
     }
 
-    /// `run` has ended; `note` says why it is not valid.
+    /// Notes that `run` has ended; `note` is the reason where it is invalid.
     pub(crate) fn end(&mut self, run: &Run, took: Duration, note: &str) {
         let snapshot = self.running.shift_remove(run.directory.as_str()).and_then(|current| current.snapshot);
         let mean = |direction| snapshot.as_ref().and_then(|snapshot| snapshot.history.mean_bps(direction));

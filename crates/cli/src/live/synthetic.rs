@@ -1,4 +1,4 @@
-//! A small plan, and what a steady run of it has: for tests only.
+//! A small plan, and the rows of a steady run: for tests only.
 
 use super::RunHistory;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};

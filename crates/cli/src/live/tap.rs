@@ -22,7 +22,7 @@ pub(crate) struct LiveTap<'a> {
     record: &'a mut dyn Sink,
     run: &'a Run,
     state: &'a Mutex<LiveState>,
-    /// Filled when the first row tells when the traffic began.
+    /// Filled at the first row, when the begin of the traffic is known.
     expected: &'a OnceLock<Manifest>,
     diagnosing: Option<Diagnosing<'a>>,
     history: RunHistory,
@@ -75,7 +75,7 @@ impl Sink for LiveTap<'_> {
     }
 }
 
-/// Of `stream` alone. Whether a queue or chance made a loss, only the counters at the end tell.
+/// The spans of `stream` alone. Causes of losses are known at the end only, from counters.
 fn causes(mut spans: Vec<Span>, stream: Option<u32>) -> Vec<Span> {
     spans.retain(|span| Some(span.stream) == stream);
     for span in &mut spans {

@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState, Wrap};
 use std::collections::HashMap;
 
-/// Columns from which on there is room for it, and those of an IPv4 address with its port.
+/// The width from which on there is room for the curve, and the width of an IPv4 address with its port.
 const WITH_CURVE: u16 = 92;
 const PEER: u16 = 21;
 /// Blocks of rising height.
@@ -257,7 +257,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, connection: &
     }
 }
 
-/// Payload between each sample and the one before, both ways, bits per second.
+/// Payload since the previous sample in both directions, bits per second.
 fn rates(samples: &[TcpSample]) -> Vec<u64> {
     let rate = |pair: &[TcpSample]| {
         let [from, to] = pair else { return 0 };

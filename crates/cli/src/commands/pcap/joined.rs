@@ -20,7 +20,7 @@ struct SurveyedCapture<'a> {
     survey: Survey,
 }
 
-/// What both captures say together, their flows the largest first.
+/// The flows of both captures together, the largest first.
 pub(super) fn joined(first: &Path, second: &Path) -> Result<Captured, Failure> {
     let mut both = [first_reading(first)?, first_reading(second)?];
     let mut pairing = Pairing::of(&both[0].survey, &both[1].survey);
@@ -113,7 +113,7 @@ fn nothing_matched(both: &[SurveyedCapture<'_>; 2]) -> Failure {
     )
 }
 
-/// The flows of both captures: those of each pair from the capture of their sender, with what the other adds, and what is in one alone.
+/// The flows of both captures: a flow in both comes from its sender's capture, with the other's additions; a flow in one capture as it is.
 fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     let mut all = Captured {
         clock_resolution_us: found.iter().filter_map(|capture| capture.clock_resolution_us).max(),
@@ -168,7 +168,7 @@ fn flow(
     let mut flow = take(capture, own).or(theirs)?;
     let [forward, reverse] = if end == 0 { [0, 1] } else { [1, 0] };
     let direction = |at: usize| direction(&pair.ways[at], joined.is_same_clock);
-    // Which of the clocks was set can't be told, unless it was set back: then the flow has no times already.
+    // The clock that was set is unknown. If it was set back, the flow has no times already.
     if joined.offset_move.is_some_and(|moved| moved.by_ns.unsigned_abs() >= SET_BACK_NS) {
         flow.forget_times();
     }
