@@ -203,6 +203,21 @@ mod tests {
         assert!((225_000..=240_000).contains(&found.interval.to_us), "{found:?}");
     }
 
+    /// The window of each round trip lets out the next one; or it is twice as large, as a receiver makes it.
+    #[test]
+    fn a_growth_that_fills_the_window_is_the_windows() {
+        let rounds = [14_000, 28_000, 56_000, 113_000, 225_000];
+        let used = |times: u64| {
+            let mut samples = samples(&rounds);
+            for (at, sample) in samples.iter_mut().enumerate() {
+                sample.rwnd_bytes = rounds.get(at / 5 + 1).map(|next| (times * next) as u32);
+            }
+            first(&samples).expect("it grows").window_used
+        };
+        assert_eq!(used(1), Some(1.0));
+        assert_eq!(used(2), None);
+    }
+
     /// A request takes the sample that ends the silence, and the last burst before it is seen only then.
     #[test]
     fn what_a_request_shows_came_before_the_silence() {
