@@ -384,9 +384,10 @@ impl<'a> SocketTurns<'a> {
         let late = if is_delayed { interval.late.min(busy) } else { 0 };
         let awaited = (interval.held + late).min(busy);
         let overdue: u64 = interval.overdue.iter().map(|span| span.length_us()).sum();
-        let in_time = busy - overdue.min(busy);
         let turns = match awaited {
-            0 if in_time <= 2 * self.owed_us => in_time,
+            0 if overdue == 0 && busy <= 2 * self.owed_us => busy,
+            // What is overdue waited before as well.
+            0 => self.owed_us.min(busy.saturating_sub(overdue)),
             _ => self.owed_us.min(busy - awaited),
         };
         self.owed_us = self.owed_us.saturating_sub(turns);
