@@ -96,7 +96,7 @@ impl Connection {
             if own.isn != segment.seq {
                 return Some(SegmentKind::Stray);
             }
-            let kind = own.take_syn_again(segment);
+            let kind = own.take_syn_again(segment, peer);
             if kind == SegmentKind::RtoRetransmit && side == Side::B && own.una > 0 {
                 own.syns_after_ack = own.syns_after_ack.saturating_add(1);
                 own.has_data_again |= peer.counts().retransmits() > 0;

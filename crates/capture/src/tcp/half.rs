@@ -61,8 +61,9 @@ pub struct Half {
     pub(super) una: u64,
     pub(super) next: u64,
     pub(super) syn_ns: u64,
-    /// Its IP identification.
+    /// Its IP identification, and the lower half of its timestamp.
     syn_id: u16,
+    syn_stamp: u16,
     packets: u64,
     payload_bytes: u64,
     zero_since_ns: u64,
@@ -190,23 +191,32 @@ impl Half {
     /// Takes the options and numbers of a SYN.
     pub(super) fn take_syn(&mut self, segment: &Segment) {
         self.has_syn = true;
-        (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
+        self.note_syn(segment);
         self.mss_option = segment.options.mss;
         self.shift_option = segment.options.window_scale;
         self.sack_option = segment.options.sack_permitted;
         self.has_timestamps = segment.options.timestamps.is_some();
     }
 
-    /// Takes a second copy of the SYN: retransmitted, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
-    pub(super) fn take_syn_again(&mut self, segment: &Segment) -> SegmentKind {
-        let is_timed = self.syn_ns != UNTIMED_NS;
-        let is_same = segment.ip_id == self.syn_id;
-        if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < COPY_NS {
+    /// Takes a second copy of the SYN: sent again, or captured twice. The timer is never shorter than a second (RFC 6298 2.1), but a SYN-ACK is sent again
+    /// also in answer to a SYN of `peer` that was sent again (`tcp_check_req()`), however soon after the timer.
+    pub(super) fn take_syn_again(&mut self, segment: &Segment, peer: &Self) -> SegmentKind {
+        let is_recent = self.syn_ns != UNTIMED_NS && segment.time_ns.saturating_sub(self.syn_ns) < COPY_NS;
+        let is_same = segment.ip_id == self.syn_id && stamp_of(segment) == self.syn_stamp;
+        if is_recent && is_same && !peer.has_sent_syn_again_since(self.syn_ns) {
             return SegmentKind::CapturedTwice;
         }
-        (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
+        self.note_syn(segment);
         self.syns_again = self.syns_again.saturating_add(1);
         SegmentKind::RtoRetransmit
+    }
+
+    fn note_syn(&mut self, segment: &Segment) {
+        (self.syn_ns, self.syn_id, self.syn_stamp) = (segment.time_ns, segment.ip_id, stamp_of(segment));
+    }
+
+    const fn has_sent_syn_again_since(&self, time_ns: u64) -> bool {
+        self.syns_again > 0 && self.syn_ns != UNTIMED_NS && self.syn_ns > time_ns
     }
 
     /// From its only SYN to an answer at `now`; `None` where there was none, or more than one, and where the times can't be compared.
@@ -612,6 +622,11 @@ impl Half {
     pub(super) fn memory(&self) -> usize {
         self.sender.as_deref().map_or(0, Sender::memory)
     }
+}
+
+/// The lower half of its timestamp; 0 where it has none.
+fn stamp_of(segment: &Segment) -> u16 {
+    segment.options.timestamps.map_or(0, |(stamp, _)| stamp as u16)
 }
 
 #[cfg(test)]

@@ -629,6 +629,30 @@ fn a_syn_ack_without_an_identification_was_sent_again_after_20_ms() {
     assert_eq!(kinds, [SegmentKind::Syn, SegmentKind::CapturedTwice, SegmentKind::RtoRetransmit]);
 }
 
+/// The timer sends a SYN-ACK again, and some milliseconds later one answers the SYN that was sent again: both ends' timers began together.
+/// Neither has an identification, and Linux counts both (`inet_rtx_syn_ack()`).
+#[test]
+fn a_syn_ack_that_answers_a_second_syn_was_sent_again_however_soon() {
+    let syn = Tcp { options: syn_options(1460, 7, 1, 0), ..Tcp::new(100, 0, SYN, 0) };
+    let answer = |stamp| {
+        let options = syn_options(1460, 8, stamp, 1);
+        Tcp { options, ..Tcp::new(500, 101, SYN | ACK, 0) }.back()
+    };
+    for (options, has_seen_the_syn) in [(true, true), (true, false), (false, true)] {
+        let answer = |stamp| if options { answer(stamp) } else { Tcp { options: Vec::new(), ..answer(0) } };
+        let mut script = Script::default();
+        script.at(0, &syn);
+        script.again(10, &answer(2_000));
+        script.again(1_012_000, &answer(3_012));
+        if has_seen_the_syn {
+            script.at(1_022_000, &syn);
+        }
+        script.again(1_022_010, &answer(3_022));
+        script.again(1_022_020, &answer(3_022));
+        assert_eq!(script.state().half(Side::B).syns_again(), 2, "{options} {has_seen_the_syn}");
+    }
+}
+
 /// A middlebox sends on a packet that it has put together anew.
 #[test]
 fn a_packet_with_the_same_identification_and_more_bytes_is_no_copy() {

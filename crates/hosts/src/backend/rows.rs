@@ -3,12 +3,13 @@
 //! The other end's samples have another clock. Its first one is taken to be as old as this end's first one: both ends begin within the time that
 //! the word for it travels.
 
-use crate::client::{EndedStream, EndedTest};
+use crate::client::{EndedStream, EndedTest, told_invalid};
+use pipefill_analysis::findings::connections::InvalidEnd;
 use pipefill_core::hosts;
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{
-    AnyRow, AqmSample, CaStateSource, DeliverySample, Environment, Instrument, Invalid, Manifest, Observed,
+    AnyRow, AqmSample, CaStateSource, DeliverySample, Environment, Instrument, Manifest, Observed,
     RECORD_VERSION, Setting, Sink, StreamEnd, StreamSummary, Subject, TcpSample, UdpTotals,
 };
 use pipefill_core::tcp_info::TcpInfo;
@@ -47,15 +48,10 @@ pub(super) fn write(
         [measured.far_settings, own_settings]
     };
     let mut settings = settings.concat();
-    let (mut streams, mut invalid) = (Vec::new(), Vec::new());
+    let invalid = why_invalid(&measured.flows);
+    let mut streams = Vec::new();
     let mut rows: Vec<AnyRow> = measured.queue.into_iter().map(AnyRow::Aqm).collect();
     for (flow, of_flow) in (0..).zip(measured.flows) {
-        // All of them are measured by the same two processes.
-        of_flow.invalid.into_iter().for_each(|reason| {
-            if !invalid.iter().any(|known: &Invalid| known.reason == reason.reason) {
-                invalid.push(reason);
-            }
-        });
         for stream in of_flow.streams {
             let number = u32::try_from(streams.len()).unwrap_or(u32::MAX);
             let numbered = Numbered::new(number, flow, measured.zero, stream);
@@ -81,10 +77,21 @@ pub(super) fn write(
         counters: Vec::new(),
         aqm: Vec::new(),
         instrument: Instrument::default(),
-        invalid,
+        invalid: invalid.iter().map(told_invalid).collect(),
         tables: None,
         artifacts: Vec::new(),
     })
+}
+
+/// Each reason of either end once: all flows are measured by the same two processes.
+fn why_invalid(flows: &[EndedTest]) -> Vec<InvalidEnd> {
+    let mut known: Vec<InvalidEnd> = Vec::new();
+    for invalid in flows.iter().flat_map(|flow| &flow.invalid) {
+        if !known.iter().any(|known| (known.end, &known.reason) == (invalid.end, &invalid.reason)) {
+            known.push(invalid.clone());
+        }
+    }
+    known
 }
 
 /// The sender's address and the receiver's, as this host sees them.
@@ -240,6 +247,7 @@ fn micros(span: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_analysis::findings::connections::TestEnd;
     use pipefill_core::units::Time;
     use pipefill_remote::iperf3::StreamResult;
 
@@ -276,6 +284,22 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect()
+    }
+
+    #[test]
+    fn each_end_has_its_own_reasons() {
+        let late = |end, detail: &str| InvalidEnd {
+            end,
+            reason: "late_samples".to_owned(),
+            detail: detail.to_owned(),
+        };
+        let flow = || EndedTest {
+            streams: Vec::new(),
+            invalid: vec![late(TestEnd::Client, "a"), late(TestEnd::Server, "b")],
+        };
+        let reasons: Vec<_> = why_invalid(&[flow(), flow()]).iter().map(told_invalid).collect();
+        let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
+        assert_eq!(details, ["at this host: a", "at the server: b"]);
     }
 
     #[test]

@@ -4,8 +4,9 @@ use super::Tested;
 use super::delays::Times;
 use super::outcome::MeasuredTest;
 use crate::end::End;
+use pipefill_analysis::findings::connections::InvalidEnd;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Invalid, TcpSample};
+use pipefill_core::record::TcpSample;
 use pipefill_core::units::Time;
 use pipefill_remote::iperf3::{Parameters, Results, StreamResult};
 use std::net::SocketAddr;
@@ -26,7 +27,7 @@ pub struct EndedTest {
     /// Its streams.
     pub streams: Vec<EndedStream>,
     /// Why that must not be believed: an end was stopped, or late. Empty where it may be.
-    pub invalid: Vec<Invalid>,
+    pub invalid: Vec<InvalidEnd>,
 }
 
 /// One of its streams.
@@ -73,7 +74,8 @@ impl Ended {
     pub(super) fn streams(mut self, parameters: &Parameters) -> Result<EndedTest, Problem> {
         let ours = self.end.results();
         let cpu_percent = [ours.cpu_percent[0], self.theirs.cpu_percent[0]];
-        let invalid = self.told.invalid(parameters, &self.end, self.theirs.telemetry.as_ref(), cpu_percent);
+        let invalid =
+            self.told.invalid_ends(parameters, &self.end, self.theirs.telemetry.as_ref(), cpu_percent);
         let zero = Instant::now().checked_sub(self.end.transfer.now().since(Time::ZERO));
         let zero = zero.unwrap_or_else(Instant::now);
         let began = self.end.base().at;

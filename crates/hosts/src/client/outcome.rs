@@ -147,7 +147,7 @@ impl MeasuredTest {
     }
 
     /// Why the figures of either end must not be believed; `cpu_percent` is what each used of the test's time, this host first.
-    fn invalid_ends(
+    pub(super) fn invalid_ends(
         &self,
         parameters: &Parameters,
         end: &End,
@@ -156,17 +156,6 @@ impl MeasuredTest {
     ) -> Vec<InvalidEnd> {
         let cpu_percent = self.is_one_machine(far).then_some(cpu_percent);
         invalid_ends(parameters, end, far, cpu_percent)
-    }
-
-    /// The same as a record has it.
-    pub(super) fn invalid(
-        &self,
-        parameters: &Parameters,
-        end: &End,
-        far: Option<&FarEnd>,
-        cpu_percent: [f64; 2],
-    ) -> Vec<Invalid> {
-        self.invalid_ends(parameters, end, far, cpu_percent).iter().map(told_invalid).collect()
     }
 
     /// Whether the server is on this machine, as its addresses or itself tell.
@@ -355,7 +344,7 @@ fn beside_peer(instrument: &Instrument, percent: f64) -> Instrument {
 }
 
 /// The same in a record.
-fn told_invalid(invalid: &InvalidEnd) -> Invalid {
+pub(crate) fn told_invalid(invalid: &InvalidEnd) -> Invalid {
     let place = if invalid.end == TestEnd::Client { "this host" } else { "the server" };
     Invalid { reason: invalid.reason.clone(), detail: format!("at {place}: {}", invalid.detail) }
 }
