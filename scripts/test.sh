@@ -4,13 +4,15 @@
 # A phase that fails stops no other one. Without a name, all of PHASES run. The last line is the sum of what the test runners printed:
 # `N passed, N failed, N skipped`.
 # A new phase is a function `phase_NAME` and its name in PHASES. What it needs, it gets from need.sh; where that is not to be had,
-# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: beside it the documentation is checked in idle time alone.
+# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: beside it, in idle time alone, what only computes.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 readonly PHASES=(format web build tests measure)
 # Integration tests of this name measure on this machine's kernel.
 readonly MEASURING='^measure$'
+# Integration tests that only compute, and take long: beside those that measure, in idle time.
+readonly COMPUTING='^(many_flows|limits|hostile|captures|reading|rules)$'
 # Integration tests that only `make proof` runs.
 readonly OF_PROOF='^beside_tools$'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
@@ -67,18 +69,18 @@ phase_build() {
     cargo test --workspace --no-run -q --all-targets
 }
 
-# Without those that `make proof` runs. Beside the others the one that mostly waits for a download, the page in its browser, and the tests of the
+# Without those that `make proof` runs, and those that run beside the measuring ones. Beside the others the one that mostly waits for a download, the page in its browser, and the tests of the
 # command line. More threads than CPUs, since many tests wait: for a terminal, for a server, for what `watch` looks at.
 phase_tests() {
     local -x RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
     local names beside=() told=() status=0 one
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$OF_PROOF|^readers$|^cli$")
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$COMPUTING|$OF_PROOF|^readers$|^cli$")
     for one in test_command_line test_with_python phase_page; do
         told+=("$(mktemp)")
         "$one" >"${told[-1]}" 2>&1 &
         beside+=($!)
     done
-    cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}" || status=1
+    cargo test --workspace --no-fail-fast --lib --bin pipefill "${names[@]/#/--test=}" || status=1
     for one in "${beside[@]}"; do
         wait "$one" || status=1
     done
@@ -143,17 +145,26 @@ phase_page() {
     fi
 }
 
-# Tests that wait for a path leave a CPU idle: the documentation takes what no other process wants (SCHED_IDLE, sched(7)).
+# Tests that wait for a path leave a CPU idle: what only computes takes what no other process wants (SCHED_IDLE, sched(7)).
 phase_measure() {
-    local names documented documentation status=0
+    local names said computing status=0
     mapfile -t names < <(integration_tests | grep -E "$MEASURING")
-    documented=$(mktemp)
-    { chrt --idle --pid 0 "$BASHPID" && phase_doctests; } >"$documented" 2>&1 &
-    documentation=$!
+    said=$(mktemp)
+    { chrt --idle --pid 0 "$BASHPID" && phase_compute; } >"$said" 2>&1 &
+    computing=$!
     cargo test --workspace --no-fail-fast "${names[@]/#/--test=}" || status=1
-    wait "$documentation" || status=1
-    cat -- "$documented"
-    rm -f -- "$documented"
+    wait "$computing" || status=1
+    cat -- "$said"
+    rm -f -- "$said"
+    return "$status"
+}
+
+# The documentation, and tests whose results no clock and no other process can change.
+phase_compute() {
+    local names status=0
+    mapfile -t names < <(integration_tests | grep -E "$COMPUTING")
+    phase_doctests || status=1
+    cargo test --workspace --no-fail-fast --bin xtask "${names[@]/#/--test=}" || status=1
     return "$status"
 }
 
