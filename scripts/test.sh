@@ -8,11 +8,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format web build tests measure)
+readonly PHASES=(format build tests measure)
 # Integration tests of this name measure on this machine's kernel.
 readonly MEASURING='^measure$'
 # Integration tests that only compute, and take long: beside those that measure, in idle time.
-readonly COMPUTING='^(many_flows|limits|hostile|captures|reading|rules)$'
+readonly COMPUTING='^(many_flows|limits|hostile|captures|reading|rules|sim|report|store)$'
 # Integration tests that only `make proof` runs.
 readonly OF_PROOF='^beside_tools$'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
@@ -53,7 +53,7 @@ phase_lint() {
     cargo clippy --workspace --all-targets -q -- -D warnings
 }
 
-# Types and the linter's rules of the report page's script.
+# Types and the linter's rules of the report page's script; a part of the phase measure, and a phase by itself.
 phase_web() {
     ! [ -e web/node_modules ] || scripts/web.sh check
 }
@@ -159,9 +159,10 @@ phase_measure() {
     return "$status"
 }
 
-# The documentation, and tests whose results no clock and no other process can change.
+# The documentation, the page's types and rules, and tests whose results no clock and no other process can change.
 phase_compute() {
     local names status=0
+    phase_web || status=1
     mapfile -t names < <(integration_tests | grep -E "$COMPUTING")
     phase_doctests || status=1
     cargo test --workspace --no-fail-fast --bin xtask "${names[@]/#/--test=}" || status=1
