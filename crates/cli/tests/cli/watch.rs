@@ -121,6 +121,10 @@ fn is_ours(connection: &Value, local: &TcpStream) {
 
 #[test]
 fn an_application_that_offers_20_mbit_is_its_own_limit() {
+    alone("an_application_that_offers_20_mbit_is_its_own_limit", offers_20_mbit);
+}
+
+fn offers_20_mbit() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
         let Ok(listener) = TcpListener::bind(address) else {
             assert!(address.contains("::"), "IPv4 is everywhere");
@@ -143,8 +147,32 @@ fn an_application_that_offers_20_mbit_is_its_own_limit() {
     }
 }
 
+/// Set in the process of [`alone`].
+const ALONE: &str = "PIPEFILL_TEST_ALONE";
+
+/// Runs the test of this module that has `name` in a process of its own. Which thread of a process reads a socket nobody tells: a busy one of another
+/// test would be taken for the reader.
+fn alone(name: &str, test: impl FnOnce()) {
+    if std::env::var_os(ALONE).is_some() {
+        return test();
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let own = own.args(["--exact", &format!("watch::{name}"), "--nocapture"]).env(ALONE, "1");
+    let output = own.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 #[test]
 fn a_slow_reader_is_the_limit_and_its_sender_sees_a_closed_window() {
+    alone("a_slow_reader_is_the_limit_and_its_sender_sees_a_closed_window", slow_reader);
+}
+
+fn slow_reader() {
     let (listener, _) = listen();
     let (ours, theirs) = connect(&listener);
     let port = listener.local_addr().unwrap().port();
@@ -168,6 +196,10 @@ fn a_slow_reader_is_the_limit_and_its_sender_sees_a_closed_window() {
 
 #[test]
 fn a_small_receive_buffer_is_the_limit() {
+    alone("a_small_receive_buffer_is_the_limit", small_receive_buffer);
+}
+
+fn small_receive_buffer() {
     let (listener, filter) = listen();
     setsockopt(&listener, sockopt::RcvBuf, &4_096).unwrap();
     let (ours, theirs) = connect(&listener);
