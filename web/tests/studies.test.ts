@@ -163,11 +163,12 @@ async function usesRun(page: Page): Promise<void> {
   const runs = await page.locator("#run option").count();
   await page.selectOption("#run", String(runs - 1));
   if (runs > 1) assert.notEqual(await note.textContent(), first);
-  assert.equal(await chart.getAttribute("data-drawn"), "2");
+  await page.waitForSelector('#run-chart .chart[data-drawn="2"]');
   await page.getByRole("button", { name: "Zoom in: Run over time" }).click();
-  assert.equal(await chart.getAttribute("data-part"), "25-75");
+  // The chart says what it shows once it has drawn it.
+  await page.waitForSelector('#run-chart .chart[data-part="25-75"]');
   await page.getByRole("button", { name: "all: Run over time" }).click();
-  assert.equal(await chart.getAttribute("data-part"), "0-100");
+  await page.waitForSelector('#run-chart .chart[data-part="0-100"]');
   await chart.hover({ position: { x: 250, y: 90 } });
   await page.waitForSelector("#run-chart .bubble p");
   assert.match((await page.locator("#run-chart .bubble").textContent()) ?? "", /^at /u);
@@ -184,6 +185,6 @@ async function usesCharts(page: Page): Promise<void> {
     if ((await box.count()) === 0) continue;
     await box.uncheck();
     await box.check();
-    assert.equal(Number(await chart.getAttribute("data-drawn")), drawn + 2);
+    await figure.locator(`.chart[data-drawn="${drawn + 2}"]`).waitFor();
   }
 }
