@@ -17,7 +17,7 @@ use ended::Ended;
 pub use ended::{EndedStream, EndedTest};
 use intervals::Intervals;
 use outcome::MeasuredTest;
-pub(crate) use outcome::told_invalid;
+pub(crate) use outcome::reason_of_end;
 use pipefill_analysis::findings::connections::TestFinding;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::Invalid;

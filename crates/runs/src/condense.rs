@@ -26,7 +26,7 @@ pub struct Condensed {
     pub series: Option<RunSeries>,
 }
 
-/// Reads a run's rows once and condenses them, its curves to so many `buckets` where they are wanted; `None` where the directory has no manifest.
+/// Reads and condenses the rows of a run, in one pass. With `buckets` it also draws curves of that many points. `None` for a directory without a manifest.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] for a record that is not what was written, [`StoreError`] for a file that can't be read.

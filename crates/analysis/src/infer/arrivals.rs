@@ -95,7 +95,7 @@ impl<'a> Receiving<'a> {
 
     /// The same of packets. What is not read takes room from the window; the kernel's round trip is from its ACKs to the data that echo their
     /// timestamps (`tcp_rcv_rtt_measure_ts()`).
-    pub(crate) fn see_packets(&mut self, row: &PacketSample) {
+    pub(crate) fn observe_packets(&mut self, row: &PacketSample) {
         let window = row.rwnd_bytes.map(u64::from);
         self.widest = self.widest.max(window.unwrap_or(0));
         // Without the scale only its ratio to the largest one is known.
@@ -412,7 +412,7 @@ mod tests {
         let mut received = 0;
         for at in 0..1_000 {
             received += bytes(at);
-            receiving.see_packets(&PacketSample {
+            receiving.observe_packets(&PacketSample {
                 t_us: at * 10_000,
                 acked_bytes: received,
                 receiver_rtt_us: Some(rtt_us),

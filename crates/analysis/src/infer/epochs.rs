@@ -129,17 +129,17 @@ impl Cutter {
             self.unread.observe(row);
             return None;
         }
-        self.see_sender(SenderSample::of_socket(row))
+        self.observe_sender(SenderSample::of_socket(row))
     }
 
     /// All epochs of a stream of which only packets were captured, near its sender.
     pub(crate) fn cut(&mut self, packets: &StreamPackets<'_>) -> Vec<Epoch> {
         let life = self.life.from_us..=self.life.to_us;
         let samples = SenderSample::of_packets(packets).filter(|sample| life.contains(&sample.t_us));
-        samples.filter_map(|sample| self.see_sender(sample)).collect()
+        samples.filter_map(|sample| self.observe_sender(sample)).collect()
     }
 
-    fn see_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
+    fn observe_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
         let stalled_us = self.stall.observe(&sample);
         let cwnd_before_idle = self.restart.add(&sample);
         self.timer_waits.add(&sample);

@@ -116,7 +116,7 @@ impl<'a> History<'a> {
                 let info = &row.info;
                 self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), info.srtt_us);
                 if let Some(through) = self.streams.get_mut(&row.stream) {
-                    through.see_ends(row, self.thresholds);
+                    through.observe_ends(row, self.thresholds);
                 }
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
@@ -314,7 +314,7 @@ impl<'a> History<'a> {
 
 impl Through {
     /// Takes the next sample of its sender's socket.
-    fn see_ends(&mut self, row: &TcpSample, thresholds: &Thresholds) {
+    fn observe_ends(&mut self, row: &TcpSample, thresholds: &Thresholds) {
         let window = row.info.rwnd_bytes.map(u64::from);
         self.widest_window = self.widest_window.max(window.unwrap_or(0));
         let narrow = thresholds.window_shrunk.value() * self.widest_window as f64;

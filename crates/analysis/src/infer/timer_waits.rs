@@ -83,16 +83,16 @@ impl TimerWaits {
     pub(super) fn add(&mut self, sample: &SenderSample) {
         let delivered = (sample.acked, sample.delivered);
         let before_us = std::mem::replace(&mut self.last_us, sample.t_us);
-        self.see_answer(sample);
+        self.observe_answer(sample);
         if let Some(open) = self.open.as_mut().filter(|_| sample.unacked > 0) {
-            open.see(sample);
+            open.observe(sample);
             open.has_run_out |= sample.backoff.is_some_and(|times| times > 0);
             if open.delivered == delivered {
                 return;
             }
         }
         if let Some(mut ended) = self.open.take() {
-            ended.see(sample);
+            ended.observe(sample);
             self.end(ended, sample);
         }
         // What was sent since the sample before waits since then.
@@ -118,7 +118,7 @@ impl TimerWaits {
         });
     }
 
-    fn see_answer(&mut self, sample: &SenderSample) {
+    fn observe_answer(&mut self, sample: &SenderSample) {
         let Some((until_us, heard)) = self.awaits_answer else { return };
         let is_answered = sample.t_us <= until_us && sample.heard > heard;
         if let Some(wait) = self.found.back_mut().filter(|_| is_answered) {
@@ -161,7 +161,7 @@ impl TimerWaits {
 
 impl OpenWait {
     /// What a later sample shows of it, the one that ends it among them.
-    fn see(&mut self, sample: &SenderSample) {
+    fn observe(&mut self, sample: &SenderSample) {
         self.interval.to_us = sample.t_us;
         self.has_run_out |= sample.timeouts > self.timeouts;
         self.few = self.few.filter(|_| sample.unacked <= 2 * sample.mss);

@@ -688,7 +688,7 @@ impl<'a> JudgedStream<'a> {
                 self.buffers.add_packets(row);
                 self.packets.push(row);
                 if row.end == StreamEnd::Receiver {
-                    self.receiving.see_packets(row);
+                    self.receiving.observe_packets(row);
                 }
             }
             _ => {}

@@ -3,7 +3,7 @@
 //! The other end's samples have another clock. Its first one is taken to be as old as this end's first one: both ends begin within the time that
 //! the word for it travels.
 
-use crate::client::{EndedStream, EndedTest, told_invalid};
+use crate::client::{EndedStream, EndedTest, reason_of_end};
 use pipefill_analysis::findings::connections::InvalidEnd;
 use pipefill_core::hosts;
 use pipefill_core::plan::Run;
@@ -77,7 +77,7 @@ pub(super) fn write(
         counters: Vec::new(),
         aqm: Vec::new(),
         instrument: Instrument::default(),
-        invalid: invalid.iter().map(told_invalid).collect(),
+        invalid: invalid.iter().map(reason_of_end).collect(),
         tables: None,
         artifacts: Vec::new(),
     })
@@ -297,7 +297,7 @@ mod tests {
             streams: Vec::new(),
             invalid: vec![late(TestEnd::Client, "a"), late(TestEnd::Server, "b")],
         };
-        let reasons: Vec<_> = why_invalid(&[flow(), flow()]).iter().map(told_invalid).collect();
+        let reasons: Vec<_> = why_invalid(&[flow(), flow()]).iter().map(reason_of_end).collect();
         let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
         assert_eq!(details, ["at this host: a", "at the server: b"]);
     }

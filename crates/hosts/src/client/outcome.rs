@@ -140,7 +140,7 @@ impl MeasuredTest {
         };
         // What breaks now breaks because the test is over.
         let _closed = end.transfer.finish();
-        let reasons = invalid.iter().map(told_invalid).collect();
+        let reasons = invalid.iter().map(reason_of_end).collect();
         let finding = TestFinding { contradictions, other_tests, clock_set, clock, one_way_delay, ..finding };
         let finding = complete_test(finding.invalidated(invalid));
         Ok(Tested { measured: self.measured, finding, kept, invalid: reasons })
@@ -344,7 +344,7 @@ fn beside_peer(instrument: &Instrument, percent: f64) -> Instrument {
 }
 
 /// The same in a record.
-pub(crate) fn told_invalid(invalid: &InvalidEnd) -> Invalid {
+pub(crate) fn reason_of_end(invalid: &InvalidEnd) -> Invalid {
     let place = if invalid.end == TestEnd::Client { "this host" } else { "the server" };
     Invalid { reason: invalid.reason.clone(), detail: format!("at {place}: {}", invalid.detail) }
 }
