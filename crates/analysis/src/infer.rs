@@ -9,6 +9,7 @@ pub(crate) mod arrivals;
 mod base_rtt;
 mod blindfold;
 mod bottleneck;
+mod bucket;
 pub(crate) mod buffer_track;
 pub(crate) mod datagrams;
 pub(crate) mod drops;
@@ -82,8 +83,10 @@ impl<'a> Inference<'a> {
     /// Of the connections of `run`; no sample was seen yet.
     pub fn new(run: &KnownRun<'_>, thresholds: &'a Thresholds) -> Self {
         let most = (SAMPLES_MAX / run.streams.len().max(1)).max(SAMPLES_OF_A_STREAM);
-        let track =
-            |stream: &StreamSummary| Some((stream.stream, Track::new(run.flow_of(stream)?.direction, most)));
+        let track = |stream: &StreamSummary| {
+            let track = Track::new(run.flow_of(stream)?.direction, most);
+            Some((stream.stream, track.with_bucket(stream.bucket)))
+        };
         Self {
             thresholds,
             tracks: run.streams.iter().filter_map(track).collect(),
@@ -117,18 +120,23 @@ impl<'a> Inference<'a> {
         for (stream, samples) in std::mem::take(&mut self.packets) {
             if let Some(track) = self.tracks.get_mut(&stream) {
                 let evidence = StreamPackets::of(samples.as_slice(), thresholds);
-                *track = Track::of_packets(track.direction, &evidence, thresholds);
+                let of_packets = Track::of_packets(track.direction, &evidence, thresholds);
+                *track = of_packets.with_bucket(track.bucket);
             }
         }
         let mut facts = PathFacts {
             base_rtt_us: base_rtt::find(self.tracks.values(), thresholds),
             ..PathFacts::default()
         };
+        let base_us = facts.base_rtt_us.map_or(0, |base| base.value);
+        for direction in Direction::ALL {
+            let its = self.of_direction(direction);
+            facts.way_mut(direction).policer = bucket::policer(&its, base_us, self.headers, thresholds);
+        }
         let Some(base) = facts.base_rtt_us else { return facts };
         let (mut found, mut shared, mut has_lost) = ([None; 2], [None; 2], [false; 2]);
         for direction in Direction::ALL {
-            let its: Vec<&Track> =
-                self.tracks.values().filter(|track| track.direction == direction).collect();
+            let its = self.of_direction(direction);
             let rounds: Vec<Vec<Round>> =
                 its.iter().map(|track| rounds::of(track, fewest, thresholds)).collect();
             let of_way = DirectionRounds {
@@ -172,6 +180,10 @@ impl<'a> Inference<'a> {
             }
         }
         facts
+    }
+
+    fn of_direction(&self, direction: Direction) -> Vec<&Track> {
+        self.tracks.values().filter(|track| track.direction == direction).collect()
     }
 }
 

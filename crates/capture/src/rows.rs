@@ -3,9 +3,11 @@
 //! Memory: samples of a connection are thinned out beyond [`SAMPLES_MAX`], and all together bounded by [`ALL_SAMPLES_MAX`]; connections beyond
 //! that have their counts and no samples.
 
+mod bucket;
 mod conversation;
 mod events;
 mod followings;
+mod passing;
 mod samples;
 
 use crate::headers::Endpoint;
@@ -16,7 +18,8 @@ pub use conversation::Answers;
 use events::Events;
 pub use events::{EventKind, FlowEvent};
 use followings::Followings;
-use pipefill_core::record::{CapturePoint, PacketSample, StreamEnd};
+use passing::Passing;
+use pipefill_core::record::{BucketFit, CapturePoint, PacketSample, StreamEnd};
 use samples::{Clocking, SamplePair};
 
 /// From one sample to the next, nanoseconds.
@@ -50,6 +53,8 @@ pub struct Watched {
     every_ns: u64,
     events: Events,
     answers: [Answers; 2],
+    /// Boxed: most connections lose nothing.
+    buckets: Option<Box<[Option<BucketFit>; 2]>>,
     /// [`Self::know_clock`]; 0 before.
     resolution_us: u32,
 }
@@ -66,6 +71,7 @@ struct Followed {
     clocking: [Clocking; 2],
     conversation: Conversation,
     events: Events,
+    passing: Passing,
 }
 
 impl Sampling {
@@ -126,10 +132,12 @@ impl Observer for Sampling {
             return;
         }
         let (mut samples, mut every_ns, mut events) = (Vec::new(), EVERY_NS, Events::default());
-        let mut answers = [Answers::default(); 2];
+        let (mut answers, mut buckets) = ([Answers::default(); 2], None);
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             followed.conversation.finish(connection);
             answers = Side::BOTH.map(|side| followed.conversation.answers(side));
+            let found = Side::BOTH.map(|side| followed.passing.bucket(connection, side));
+            buckets = found.iter().any(Option::is_some).then(|| Box::new(found));
             followed.fill_the_pause(connection.last_ns(), None);
             (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
             samples.reserve_exact(1);
@@ -144,6 +152,7 @@ impl Observer for Sampling {
             every_ns,
             events,
             answers,
+            buckets,
             resolution_us: 0,
         });
     }
@@ -162,6 +171,7 @@ impl Followed {
             clocking,
             conversation,
             events: Events::default(),
+            passing: Passing::default(),
         }
     }
 
@@ -172,11 +182,13 @@ impl Followed {
         self.clocking.iter_mut().for_each(Clocking::begin_anew);
         self.conversation.clock_was_set();
         self.events.clock_was_set();
+        self.passing.clock_was_set();
     }
 
     #[inline(always)]
     fn observe(&mut self, connection: &Connection, event: &Event) {
         self.conversation.observe(connection, event);
+        self.passing.observe(event);
         self.events.observe(connection, event, self.clocking.map(|clocking| clocking.is_out));
         for side in Side::BOTH {
             self.clocking[side as usize].is_out = connection.half(side).unacked_bytes() > 0;
@@ -239,6 +251,11 @@ impl Watched {
     /// What happened to the data of `sender`, in no order.
     pub fn events(&self, sender: Side) -> Vec<FlowEvent> {
         self.events.of(sender)
+    }
+
+    /// What the losses of the data of `sender` show of a bucket that overflows; none where the capture's clock is coarse.
+    pub fn bucket(&self, sender: Side) -> Option<BucketFit> {
+        self.buckets.as_ref().filter(|_| self.resolution_us == 0)?[sender as usize]
     }
 
     /// How fast `side` answers requests; none where the capture's clock is too coarse for its ACKs.

@@ -5,6 +5,7 @@
 //! Their bytes and files are the business of `pipefill-store`.
 
 mod aqm;
+mod bucket;
 mod columns;
 mod congestion;
 mod datagrams;
@@ -18,6 +19,7 @@ mod sink;
 mod subject;
 
 pub use aqm::{AqmCounted, AqmSample, AqmSummary, FlowQueues};
+pub use bucket::BucketFit;
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use datagrams::DatagramSample;
@@ -28,7 +30,7 @@ pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use read_from::{Gap, ReadFrom};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
-    BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathCounts, PathFacts, Process,
+    BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathCounts, PathFacts, PolicerFacts, Process,
     SOCKETS, Subject, WayFacts,
 };
 
@@ -153,6 +155,9 @@ pub struct StreamSummary {
     /// TCP, of a capture: what its packets show at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketSample>,
+    /// TCP, of a capture: what its segments were lost for, as a bucket that overflows; absent where few were lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<BucketFit>,
     /// UDP, on the path of `pipefill exec`: what the path and the receiving socket counted in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSample>,

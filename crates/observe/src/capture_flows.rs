@@ -138,6 +138,7 @@ fn connection<'a>(
             sent,
             received,
             lives: sides(watched).map(|side| life(watched, side, from_ns)),
+            buckets: sides(watched).map(|side| watched.bucket(side)),
         },
         exact: None,
         cpu: ConnectionCpu::default(),

@@ -79,6 +79,7 @@ fn summary(run: &Run, stream: &SimStream, zero: Time, now: Time) -> StreamSummar
         tcp,
         udp,
         packets: None,
+        bucket: None,
         datagrams: None,
         ca_state_us,
         ca_state_source: ca_state_us.map(|_| CaStateSource::Exact),

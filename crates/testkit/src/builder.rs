@@ -240,6 +240,7 @@ fn summary(number: u32, steady: &Steady, flow: &FlowSpec, stop_us: u64) -> Strea
         tcp: (flow.protocol == Protocol::Tcp).then(|| sample(number, steady, end_us).info),
         udp: (flow.protocol == Protocol::Udp).then_some(udp),
         packets: None,
+        bucket: None,
         datagrams: None,
         ca_state_us: None,
         ca_state_source: None,

@@ -24,10 +24,10 @@ use crate::ground::statistics::rounded;
 use crate::infer::{KnownWay, Policer};
 use crate::judge::{Diagnosis, UnlimitedStart};
 use keys::{flow_key, host_name, shares_its_table};
-use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{Direction, FlowSpec, Framing, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::record::StreamEnd;
-use pipefill_core::units::Bytes;
+use pipefill_core::units::{Bytes, Rate};
 use prediction::{Changed, Forecast};
 use std::time::Duration;
 
@@ -282,7 +282,7 @@ impl Case<'_> {
                 vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), more]
             }
             Some(CwndCause::Policer) => {
-                vec![self.larger_bucket(), self.larger_queue(), Some(self.pace_below_the_policer())]
+                vec![self.larger_bucket(), self.larger_queue(), self.pace_below_the_policer()]
             }
             // BBR takes ACKs that wait for a slow path.
             Some(CwndCause::AckPath) => vec![self.pace_the_other_way(), self.more_streams()],
@@ -344,7 +344,7 @@ impl Case<'_> {
     fn larger_bucket(&self) -> Option<Advice> {
         let KnownWay { rate, burst, policer, .. } = *self.judged.way();
         let (rate, burst, key) = match policer {
-            Some(Policer { rate, burst }) => (rate, burst, "policer.burst"),
+            Some(Policer { rate, burst, .. }) => (rate, burst, "policer.burst"),
             None => (rate?.value, burst?.value, "burst"),
         };
         let needed = rate.bdp(self.base_rtt()?).max(sizing::SUPER_PACKET);
@@ -434,12 +434,23 @@ impl Case<'_> {
         self.of_flow(Target::Sender, Setting::MaxPacingRate(kbit), "max_pacing_rate")
     }
 
-    fn pace_below_the_policer(&self) -> Advice {
+    /// `None` where a policer that losses show lets through no more than what is measured.
+    fn pace_below_the_policer(&self) -> Option<Advice> {
         let streams = u64::from(self.judged.flow.parallel).max(1);
-        let target = rounded(self.target_bps() as f64 * BELOW_A_POLICER);
+        let headers = self.judged.path.headers;
+        let of_frames = |rate: Rate| {
+            headers.goodput(rate, Framing::default(), Protocol::Tcp, Bytes::new(headers.mss()))
+        };
+        let shown = self.judged.way().policer.filter(|_| self.judged.plan.is_none());
+        let limit = shown.map_or(self.target_bps() as f64, |policer| of_frames(policer.rate));
+        let target = rounded(limit * BELOW_A_POLICER);
+        if shown.is_some() && target <= self.judged.goodput_bps {
+            return None;
+        }
         let change = self.paced((target / streams / 1_000).max(1));
         // Bursts of super-packets may still be too much for its short queue.
-        self.proposed(vec![change], Reason::BelowThePolicer, None)
+        let forecast = shown.map(|_| self.lifted(target));
+        Some(self.proposed(vec![change], Reason::BelowThePolicer, forecast))
     }
 
     /// Another flow fills the queue in which this one's ACKs wait: paced, it leaves room for them. `None` where no such flow is found.

@@ -341,6 +341,17 @@ thresholds! {
     /// And at the end of such a time this many times the average: what was saved up.
     policer_burst_rate: Infer, Times = 1.03, Source::Paper("Flach et al. (2016)");
 
+    /// A bucket that overflows explains losses, of which there are so many, …
+    bucket_losses: Infer, Count = 5.0, Source::Catalogue;
+    /// … where this part of the segments that passed found less in it than the lost ones, the mean, …
+    bucket_rank: Infer, Share = 0.90, Source::Catalogue;
+    /// … and it is always as full at a loss, but for this part.
+    bucket_spread: Infer, Share = 0.30, Source::Catalogue;
+    /// It is a queue where what arrives before a loss comes so far apart, over what its rate gives, …
+    bucket_spacing: Infer, Share = 0.50, Source::Catalogue;
+    /// … and has waited for this many segments.
+    bucket_queue_segments: Infer, Count = 0.5, Source::Catalogue;
+
     /// A span of packets has this many round trips …
     packet_span: Infer, RoundTrips = 6.0, Source::Paper("Zhang et al. (2002)");
     /// … lasts this long …

@@ -3,7 +3,7 @@
 use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
 use pipefill_core::cell::{Direction, Family, Framing, PathSpec, PolicerSpec};
-use pipefill_core::record::{Fact, Origin, PathFacts, WayFacts};
+use pipefill_core::record::{Fact, Origin, PathFacts, PolicerFacts, WayFacts};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
 
@@ -21,10 +21,26 @@ pub struct KnownPath {
 /// A token bucket without a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policer {
-    /// What passes in the long run, of Ethernet frames.
+    /// What passes in the long run, of Ethernet frames: at least this …
     pub rate: Rate,
+    /// … and at most this.
+    pub most: Rate,
     /// Depth of its bucket.
     pub burst: Bytes,
+}
+
+impl Policer {
+    const fn asked(&PolicerSpec { rate, burst }: &PolicerSpec) -> Self {
+        Self { rate, most: rate, burst }
+    }
+
+    const fn inferred(facts: &PolicerFacts) -> Self {
+        Self {
+            rate: Rate::from_bps(facts.rate_bps),
+            most: Rate::from_bps(facts.most_bps),
+            burst: Bytes::new(facts.burst_bytes),
+        }
+    }
 }
 
 /// One direction.
@@ -57,7 +73,7 @@ impl KnownPath {
     pub fn asked(path: &PathSpec) -> Self {
         let way = |direction| {
             let way = path.way(direction);
-            let policer = way.policer.as_ref().map(|&PolicerSpec { rate, burst }| Policer { rate, burst });
+            let policer = way.policer.as_ref().map(Policer::asked);
             let delay = Some(Fact::asked(way.delay));
             let rate = policer.map(|policer| Fact::asked(policer.rate));
             let black_hole_mtu = path.black_hole_mtu(direction);
@@ -117,6 +133,7 @@ impl KnownPath {
                 queue_packets: facts.queue_packets.map(|packets| packets.value),
                 has_aqm: facts.has_aqm,
                 black_hole_mtu: facts.black_hole_mtu.map(|mtu| mtu.value),
+                policer: facts.policer.map(|policer| Policer::inferred(&policer.value)),
                 inferred: Some(*facts),
                 ..KnownWay::default()
             }

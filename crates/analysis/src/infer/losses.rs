@@ -6,6 +6,7 @@
 //! duplicate (DSACK, RFC 2883) had arrived. What an emulated path counted is known better: the only part of it that dropped is why. Where slow start has overflowed something, a few losses after it show neither chance nor what it was.
 
 use super::arrival_timers::timer_share;
+use super::bucket;
 use super::drops::Drops;
 use super::loss_events::{self, LossEvent};
 use super::overflows;
@@ -16,7 +17,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
 use pipefill_core::limit::Cause;
-use pipefill_core::record::{Fact, LossKind, PacketSample};
+use pipefill_core::record::{BucketFit, Fact, LossKind, PacketSample};
 
 /// What losses of one direction look like.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +69,9 @@ fn lost_kind(
     base_us: u64,
     thresholds: &Thresholds,
 ) -> Option<LossKind> {
+    if let Some(kind) = bucket::kind(tracks, base_us, thresholds) {
+        return Some(kind);
+    }
     let is_policed = is_policed(tracks, losses, base_us, thresholds);
     if has_risen(tracks, losses, base_us, thresholds)
         || !is_policed && rises::are_late(tracks, losses, base_us, thresholds)
@@ -90,11 +94,15 @@ fn lost_kind(
 
 /// What holds the congestion window of a stream whose packets were captured near its receiver; `None` where nothing is missing, or its round trip is
 /// not known.
-pub(crate) fn cause_of_arrivals(samples: &[PacketSample], thresholds: &Thresholds) -> Option<Cause> {
+pub(crate) fn cause_of_arrivals(
+    samples: &[PacketSample],
+    bucket: Option<BucketFit>,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
     if timer_share(samples, thresholds)? >= thresholds.arrival_timers.value() {
         return Some(Cause::Timeout);
     }
-    let track = Track::of_arrivals(samples, thresholds);
+    let track = Track::of_arrivals(samples, thresholds).with_bucket(bucket);
     let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
     let losses = vec![loss_events::of(&track)];
     let is_lost = losses.iter().any(|losses| !losses.is_empty());

@@ -5,7 +5,7 @@ use super::samples::{Samples, Timed};
 use super::sender_sample::SenderSample;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{PacketSample, TcpSample};
+use pipefill_core::record::{BucketFit, PacketSample, TcpSample};
 use std::collections::VecDeque;
 
 /// One sample of a sender.
@@ -47,6 +47,8 @@ pub(super) struct Track {
     pub(super) retransmits: u32,
     pub(super) dsacks: Option<u32>,
     pub(super) has_seen_reordering: bool,
+    /// What explains the losses of its packets, as a bucket that overflows.
+    pub(super) bucket: Option<BucketFit>,
     /// Payload delivered by the last sample, and the kernel's count of segments, which wraps.
     delivered: u64,
     segments: Option<u32>,
@@ -65,10 +67,16 @@ impl Track {
             retransmits: 0,
             dsacks: None,
             has_seen_reordering: false,
+            bucket: None,
             delivered: 0,
             segments: None,
             widest: None,
         }
+    }
+
+    /// With what explains the losses of its packets.
+    pub(super) fn with_bucket(self, bucket: Option<BucketFit>) -> Self {
+        Self { bucket, ..self }
     }
 
     /// Payload delivered between two times.

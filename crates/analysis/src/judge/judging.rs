@@ -311,7 +311,8 @@ impl<'a> Diagnosing<'a> {
         let stream = &mut self.streams[place];
         let is_near = stream.capture_point == CapturePoint::Receiver;
         let packets = is_near.then(|| {
-            arriving(&StreamPackets::of(stream.packets.as_slice(), self.thresholds), self.thresholds)
+            let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
+            arriving(&packets, stream.stream.summary.bucket, self.thresholds)
         });
         let mut starts = VecDeque::new();
         if is_near {

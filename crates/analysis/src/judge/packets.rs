@@ -7,6 +7,7 @@ use crate::infer::losses;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{StreamPackets, apart_share, fallen_share, paused_share, steady_rate};
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan, SentPackets};
+use pipefill_core::record::BucketFit;
 
 /// Of `packets`, for which it is asked once for each judgement.
 pub(super) fn release(packets: &SentPackets, t: &Thresholds, trace: &mut Trace) -> Release {
@@ -41,7 +42,11 @@ fn release_of_span(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Rele
 }
 
 /// What the packets of a stream show that arrive near the capture point.
-pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingPackets {
+pub(super) fn arriving(
+    packets: &StreamPackets<'_>,
+    bucket: Option<BucketFit>,
+    t: &Thresholds,
+) -> ArrivingPackets {
     // What arrives is acknowledged at once: near the receiver nothing is out in between, whatever the sender has out.
     let is_dry = |span: &PacketSpan| {
         let span = PacketSpan { drained_share: 0.0, ..*span };
@@ -54,7 +59,7 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
         apart_share: apart_share(packets.samples, t),
         paused_share: paused_share(packets.samples, t),
         fallen_share: fallen_share(packets.samples, t),
-        cwnd_cause: losses::cause_of_arrivals(packets.samples, t),
+        cwnd_cause: losses::cause_of_arrivals(packets.samples, bucket, t),
     }
 }
 

@@ -303,6 +303,9 @@ pub struct WayFacts {
     /// asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub black_hole_mtu: Option<Fact<u16>>,
+    /// What drops all beyond a rate, without a queue; absent where losses show none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Fact<PolicerFacts>>,
     /// What an emulated path counted of all connections together; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<PathCounts>,
@@ -322,6 +325,17 @@ impl WayFacts {
     pub fn has_full_queue(&self) -> bool {
         self.loss.is_some_and(|loss| loss.value == LossKind::Queue)
     }
+}
+
+/// What a policer lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct PolicerFacts {
+    /// In the long run at least this, bits per second of Ethernet frames …
+    pub rate_bps: u64,
+    /// … and at most this.
+    pub most_bps: u64,
+    /// Depth of its bucket, bytes of frames.
+    pub burst_bytes: u64,
 }
 
 /// What one direction of an emulated path counted, in packets.

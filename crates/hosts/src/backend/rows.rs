@@ -167,6 +167,7 @@ impl Numbered {
             tcp,
             udp: self.is_udp().then(|| self.datagrams()),
             packets: None,
+            bucket: None,
             datagrams: None,
             ca_state_us: None,
             ca_state_source: (!self.is_udp()).then_some(CaStateSource::Sampled),

@@ -204,6 +204,7 @@ impl ConnectedFlow<'_> {
                 tcp: finals.infos.get(stream as usize).copied().flatten(),
                 udp: totals.get(i).map(|totals| UdpTotals { sent: counts.sent.get(), ..*totals }),
                 packets: None,
+                bucket: None,
                 datagrams: None,
                 ca_state_us: finals.states.get(&stream).copied(),
                 ca_state_source: self.state_source(finals.states.contains_key(&stream)),

@@ -504,12 +504,14 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
 
 fn policer(judged: &JudgedFlow) -> String {
     let KnownWay { rate: limit, burst, policer, .. } = *judged.way();
-    let bucket = limit.zip(burst).map(|(limit, burst)| Policer { rate: limit.value, burst: burst.value });
-    policer.or(bucket).map_or_else(String::new, |Policer { rate: limit, burst }| {
+    let bucket = limit.zip(burst).map(|(limit, burst)| (limit.value, limit.value, burst.value));
+    let policer = policer.map(|Policer { rate, most, burst }| (rate, most, burst));
+    policer.or(bucket).map_or_else(String::new, |(least, most, burst)| {
+        let [least, most] = [least, most].map(|limit| rate(limit.bps()));
+        let limit = if least == most { least } else { format!("a rate between {least} and {most}") };
         format!(
-            ": the path lets bursts of {} through and drops what exceeds {}, for there is hardly a queue",
-            bytes(burst.get()),
-            rate(limit.bps())
+            ": the path lets bursts of {} through and drops what exceeds {limit}, for there is hardly a queue",
+            bytes(burst.get())
         )
     })
 }

@@ -16,7 +16,7 @@ use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    AnyRow, CaStateSource, CaStateTimes, CountsBefore, Manifest, Observed, PacketSample, PathFacts,
+    AnyRow, BucketFit, CaStateSource, CaStateTimes, CountsBefore, Manifest, Observed, PacketSample, PathFacts,
     Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
@@ -56,6 +56,8 @@ pub struct ConnectionPackets<'a> {
     /// The time that is judged of what it sends and of what it receives, in the time of the samples: from the first payload of either
     /// direction to the last of its own. `None` where that is not known, or not one of this part of the capture: that of the samples.
     pub lives: [Option<TimeInterval>; 2],
+    /// What the losses of what it sends and of what it receives show of a bucket that overflows.
+    pub buckets: [Option<BucketFit>; 2],
 }
 
 /// What BPF reported of a sending socket since it began to watch.
@@ -290,6 +292,10 @@ impl Connection<'_> {
             received_bytes: count,
             tcp: last.filter(|_| end == StreamEnd::Sender),
             packets: packets.map(|sample| PacketSample { stream, end, ..sample }),
+            bucket: match end {
+                StreamEnd::Sender => self.packets.buckets[0],
+                StreamEnd::Receiver => self.packets.buckets[1],
+            },
             ca_state_us: exact.and_then(|exact| exact.ca_state_us),
             ca_state_source: exact.map(|_| CaStateSource::Bpf),
             ..StreamSummary::default()
