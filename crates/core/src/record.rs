@@ -30,8 +30,8 @@ pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use read_from::{Gap, ReadFrom};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
-    BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathCounts, PathFacts, PolicerFacts, Process,
-    SOCKETS, Subject, WayFacts,
+    BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathCounts, PathFacts,
+    PolicerFacts, Process, SOCKETS, Subject, WayFacts,
 };
 
 use crate::cell::Direction;

@@ -438,9 +438,8 @@ impl Case<'_> {
     fn pace_below_the_policer(&self) -> Option<Advice> {
         let streams = u64::from(self.judged.flow.parallel).max(1);
         let headers = self.judged.path.headers;
-        let of_frames = |rate: Rate| {
-            headers.goodput(rate, Framing::default(), Protocol::Tcp, Bytes::new(headers.mss()))
-        };
+        let of_frames =
+            |rate: Rate| headers.goodput(rate, Framing::default(), Protocol::Tcp, Bytes::new(headers.mss()));
         let shown = self.judged.way().policer.filter(|_| self.judged.plan.is_none());
         let limit = shown.map_or(self.target_bps() as f64, |policer| of_frames(policer.rate));
         let target = rounded(limit * BELOW_A_POLICER);

@@ -214,12 +214,13 @@ fn seen_send_buffer(
     ((sndbuf as f64) < part * follows as f64).then_some(Cause::Program)
 }
 
-/// As the sender measured it, else the path's; what arrives at a socket is judged round trip by round trip.
+/// As the sender measured it, else the path's; what arrives at a socket, or near one, is judged round trip by round trip.
 fn round_trip_us(evidence: &Evidence) -> Option<f64> {
     let sender = evidence.sender.as_ref();
     let measured = sender.and_then(|sender| sender.srtt_mean_us.or(sender.srtt_us));
     let of_path = Some(evidence.path.base_rtt_us).filter(|&us| us > 0);
-    let of_arrivals = evidence.buffers.rcvbuf.and(evidence.arrivals).map(|_| evidence.length_us());
+    let is_near = |arrivals: &Arrivals| evidence.buffers.rcvbuf.is_some() || arrivals.packets.is_some();
+    let of_arrivals = evidence.arrivals.filter(is_near).map(|_| evidence.length_us());
     measured.or(of_path).or(of_arrivals).filter(|&us| us > 0).map(|us| us as f64)
 }
 

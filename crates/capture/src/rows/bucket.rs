@@ -21,11 +21,11 @@ const SPREAD_COSTS: f64 = 0.25;
 /// A rate explains the losses as well as another one where its score is at most so much lower.
 const AS_WELL: f64 = 0.02;
 /// Rates that are compared so, in either direction.
-const STEPS_MAX: usize = 16;
+const STEPS_MAX: usize = 48;
 /// Segments that passed and are compared with those that were lost, at most.
 const COMPARED_MAX: usize = 1 << 10;
 /// So many segments passed between two losses that are no single event.
-const BETWEEN_EVENTS: usize = 8;
+const BETWEEN_EVENTS: u32 = 8;
 /// Segments next to a loss on either side, of which the shortest round trip counts: an ACK may wait for the next segment.
 const NEIGHBOURS: usize = 2;
 /// A segment that left so much later, microseconds, says nothing of what was in the bucket at the loss.
@@ -65,15 +65,14 @@ pub(super) struct Answer {
     pub(super) to: u32,
 }
 
-/// A segment, in the order in which it reached the bucket.
+/// Segments of a packet that all passed or were all lost, in the order in which they reached the bucket.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     at_us: u32,
     from: u32,
     bytes: u32,
     is_lost: bool,
-    /// Of a segment that was seen before it was lost, and of one that left a hole, the place of its packet.
-    seen: Option<usize>,
+    /// Of what left a hole, the place of the packet after it.
     hole: Option<usize>,
 }
 
@@ -82,7 +81,14 @@ struct Piece {
 struct Part {
     from: u32,
     to: u32,
-    piece: usize,
+    copy: Copied,
+}
+
+/// In the packet at that place, or nowhere: it left the hole before that packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Copied {
+    Missing(usize),
+    Passed(usize),
 }
 
 /// A rate and how well it explains the losses.
@@ -103,102 +109,129 @@ impl Fit {
 
 /// `None` where less is lost than shows it.
 pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<BucketFit> {
-    let pieces = pieces(passages, mss.max(1));
-    let lost = pieces.iter().filter(|piece| piece.is_lost).count();
+    let (mss, zero) = (mss.max(1), passages.first()?);
+    let pieces = pieces(passages);
+    let lost = || pieces.iter().filter(|piece| piece.is_lost);
     let (first, last) = (pieces.first()?, pieces.last()?);
     let span_us = last.at_us.saturating_sub(first.at_us);
-    if lost < LOST_MIN || span_us == 0 {
+    if lost().count() < LOST_MIN || span_us == 0 {
         return None;
     }
     let passed: u64 = pieces.iter().filter(|piece| !piece.is_lost).map(|piece| u64::from(piece.bytes)).sum();
     let mean = passed as f64 / f64::from(span_us);
     let rough = best(&pieces, mean / SLOWEST, mean * FASTEST, STEP)?;
-    let found = best(&pieces, rough.rate / STEP, rough.rate * STEP, FINE_STEP)?;
-    let (begins, zero) = (events(&pieces), passages.first()?);
+    let best = best(&pieces, rough.rate / STEP, rough.rate * STEP, FINE_STEP)?;
+    let (found, most) = (farthest(&pieces, best, 1.0 / STEP), farthest(&pieces, best, STEP));
+    let begins = events(&pieces, mss);
+    let spacing = |at: usize| {
+        let us_of_byte =
+            before_hole(&pieces[at], passages).or_else(|| before_sacks(&pieces[at], answers, zero));
+        us_of_byte.map(|us| us * found.rate)
+    };
+    // Where most were lost before they passed, ACKs are those of the receiver beside.
+    let are_seen = 2 * begins.iter().filter(|&&at| pieces[at].hole.is_none()).count() > begins.len();
+    let rtts = begins.iter().filter(|_| are_seen).filter_map(|&at| round_trip_us(&pieces, at, answers, zero));
     let whole = |value: f64| value.round() as u32;
     let bps = |rate: f64| (rate * 8e6).round() as u64;
     Some(BucketFit {
         payload_bps: bps(found.rate),
-        least_payload_bps: bps(farthest(&pieces, found, 1.0 / STEP)),
-        most_payload_bps: bps(farthest(&pieces, found, STEP)),
+        most_payload_bps: bps(most.rate),
         held_bytes: found.held.round() as u64,
         spread_permille: whole(found.spread * 1e3),
         rank_permille: whole(found.rank * 1e3),
-        lost_segments: u32::try_from(lost).unwrap_or(u32::MAX),
-        rtt_us: median(begins.iter().filter_map(|&at| round_trip_us(&pieces, at, answers, zero))).map(whole),
-        spacing_permille: median(begins.iter().filter_map(|&at| {
-            let piece = &pieces[at];
-            let behind = |us_of_byte: f64| us_of_byte * found.rate;
-            before_hole(piece, passages).or_else(|| before_sacks(piece, answers, zero)).map(behind)
-        }))
-        .map(|spacing| whole(spacing * 1e3)),
+        lost_segments: lost().fold(0, |sum: u32, piece| sum.saturating_add(piece.bytes.div_ceil(mss))),
+        rtt_us: median(rtts).map(whole),
+        spacing_permille: median(begins.iter().filter_map(|&at| spacing(at)))
+            .map(|spacing| whole(spacing * 1e3)),
     })
 }
 
-/// Every segment of `passages`, and those that left holes.
-fn pieces(passages: &[Passage], mss: u32) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::with_capacity(passages.len());
-    let mut parts: Vec<Part> = Vec::with_capacity(passages.len());
-    let Some(first) = passages.first() else { return pieces };
-    let (mut sent_to, mut last_us) = (0, 0);
+/// What passed and what was lost. Times and sequence numbers count from the first packet.
+fn pieces(passages: &[Passage]) -> Vec<Piece> {
+    let lost = lost_parts(passages);
+    let Some(first) = passages.first() else { return Vec::new() };
+    let mut pieces: Vec<Piece> = Vec::with_capacity(passages.len() + 2 * lost.len());
+    let mut last_us = 0;
     for (place, passage) in passages.iter().enumerate() {
-        let at_us = passage.at_us.wrapping_sub(first.at_us);
-        let from = passage.from.wrapping_sub(first.from);
-        let to = from.saturating_add(passage.bytes);
-        if to > REACH {
-            continue;
-        }
-        let mut push = |at_us: u32, from: u32, to: u32, hole: Option<usize>| {
-            let mut next = from;
-            while next < to {
-                let end = to.min(next.saturating_add(mss));
-                parts.push(Part { from: next, to: end, piece: pieces.len() });
-                let seen = hole.is_none().then_some(place);
-                let is_lost = hole.is_some();
-                pieces.push(Piece { at_us, from: next, bytes: end - next, is_lost, seen, hole });
-                next = end;
+        let of = |copy: Copied| {
+            let begin = lost.partition_point(|part| part.copy < copy);
+            lost[begin..].iter().take_while(move |part| part.copy == copy)
+        };
+        let mut push = |at_us: u32, from: u32, to: u32, is_lost: bool, hole: Option<usize>| {
+            if to > from {
+                pieces.push(Piece { at_us, from, bytes: to - from, is_lost, hole });
             }
         };
-        let known_to = sent_to;
-        if to > sent_to {
-            if from > sent_to {
-                push(last_us, sent_to, from, Some(place));
-            }
-            push(at_us, from.max(sent_to), to, None);
-            sent_to = to;
+        for hole in of(Copied::Missing(place)) {
+            push(last_us, hole.from, hole.to, true, Some(place));
         }
-        if from < known_to {
-            came_again(&mut pieces, &mut parts, passage.kind, at_us, from..to.min(known_to));
+        let at_us = passage.at_us.wrapping_sub(first.at_us);
+        let mut from = passage.from.wrapping_sub(first.from);
+        let to = from.saturating_add(passage.bytes);
+        for part in of(Copied::Passed(place)) {
+            push(at_us, from, part.from, false, None);
+            push(at_us, part.from, part.to, true, None);
+            from = part.to;
         }
+        push(at_us, from, to, false, None);
         last_us = at_us;
     }
     pieces
 }
 
-/// What was sent in `range` was lost before, or, where it came late, was not.
-fn came_again(
-    pieces: &mut Vec<Piece>,
-    parts: &mut [Part],
-    kind: PassageKind,
-    at_us: u32,
-    range: Range<u32>,
-) {
-    let first = parts.partition_point(|part| part.to <= range.start);
-    for part in parts[first..].iter_mut().take_while(|part| part.from < range.end) {
-        let copy = &mut pieces[part.piece];
-        copy.is_lost = kind == PassageKind::Again;
-        if copy.is_lost {
-            part.piece = pieces.len();
-            pieces.push(Piece {
-                at_us,
-                from: part.from,
-                bytes: part.to - part.from,
-                is_lost: false,
-                seen: None,
-                hole: None,
-            });
+/// The parts that were lost, by the packet that had them, or that came after their hole.
+fn lost_parts(passages: &[Passage]) -> Vec<Part> {
+    let Some(first) = passages.first() else { return Vec::new() };
+    let (mut lost, mut last, mut sent_to) = (Vec::new(), Vec::<Part>::new(), 0);
+    for (place, passage) in passages.iter().enumerate() {
+        let from = passage.from.wrapping_sub(first.from);
+        let to = from.saturating_add(passage.bytes);
+        if to > REACH {
+            continue;
         }
+        let known = from.min(sent_to)..to.min(sent_to);
+        if from > sent_to {
+            last.push(Part { from: sent_to, to: from, copy: Copied::Missing(place) });
+        }
+        if to > sent_to {
+            last.push(Part { from: from.max(sent_to), to, copy: Copied::Passed(place) });
+            sent_to = to;
+        }
+        came_again(&mut last, &mut lost, known, place, passage.kind);
     }
+    // What is missing at the end is missing in the capture.
+    lost.sort_unstable_by_key(|part| (part.copy, part.from));
+    lost
+}
+
+/// What passes again in `known` was lost before, or, where it comes late, was not.
+fn came_again(
+    last: &mut Vec<Part>,
+    lost: &mut Vec<Part>,
+    known: Range<u32>,
+    place: usize,
+    kind: PassageKind,
+) {
+    let (from, to) = (known.start, known.end);
+    let begin = last.partition_point(|part| part.to <= from);
+    let end = last.partition_point(|part| part.from < to);
+    if begin >= end {
+        return;
+    }
+    let parts: Vec<Part> = last[begin..end].to_vec();
+    let edges = [
+        parts.first().map(|part| Part { to: from, ..*part }),
+        Some(Part { from, to, copy: Copied::Passed(place) }),
+        parts.last().map(|part| Part { from: to, ..*part }),
+    ];
+    if kind == PassageKind::Again {
+        lost.extend(parts.iter().map(|part| Part {
+            from: part.from.max(from),
+            to: part.to.min(to),
+            ..*part
+        }));
+    }
+    last.splice(begin..end, edges.into_iter().flatten().filter(|part| part.from < part.to));
 }
 
 /// The best of the rates from `from` on, each by `step` above the last.
@@ -207,13 +240,11 @@ fn best(pieces: &[Piece], from: f64, to: f64, step: f64) -> Option<Fit> {
     rates.filter_map(|rate| fit_at(pieces, rate)).max_by(|a, b| a.score().total_cmp(&b.score()))
 }
 
-/// The rate farthest from the one that was `found`, in steps of that factor, at which the losses are explained as well.
-fn farthest(pieces: &[Piece], found: Fit, step: f64) -> f64 {
+/// The rate farthest from that of `found`, in steps of that factor, at which the losses are explained as well.
+fn farthest(pieces: &[Piece], found: Fit, step: f64) -> Fit {
     let rates = std::iter::successors(Some(found.rate * step), |rate| Some(rate * step)).take(STEPS_MAX);
-    let as_well = |&rate: &f64| {
-        fit_at(pieces, rate).is_some_and(|other| other.score() >= found.score() - AS_WELL)
-    };
-    rates.take_while(as_well).last().unwrap_or(found.rate)
+    let as_well = |other: &Fit| other.score() >= found.score() - AS_WELL;
+    rates.map_while(|rate| fit_at(pieces, rate)).take_while(as_well).last().unwrap_or(found)
 }
 
 fn fit_at(pieces: &[Piece], rate: f64) -> Option<Fit> {
@@ -247,11 +278,11 @@ fn fit_at(pieces: &[Piece], rate: f64) -> Option<Fit> {
 }
 
 /// The first lost piece of each event.
-fn events(pieces: &[Piece]) -> Vec<usize> {
+fn events(pieces: &[Piece], mss: u32) -> Vec<usize> {
     let (mut begins, mut since) = (Vec::new(), BETWEEN_EVENTS);
     for (at, piece) in pieces.iter().enumerate() {
         if !piece.is_lost {
-            since += 1;
+            since = piece.bytes.div_ceil(mss).saturating_add(since);
             continue;
         }
         if since >= BETWEEN_EVENTS {
@@ -264,8 +295,7 @@ fn events(pieces: &[Piece]) -> Vec<usize> {
 
 /// The shortest of the segments next to the one at `at`, which was seen before it was lost.
 fn round_trip_us(pieces: &[Piece], at: usize, answers: &[Answer], zero: &Passage) -> Option<f64> {
-    let lost = &pieces[at];
-    lost.seen?;
+    let lost = pieces.get(at).filter(|piece| piece.hole.is_none())?;
     let before = pieces[..at].iter().rev().filter(|piece| !piece.is_lost).take(NEIGHBOURS);
     let after = pieces[at..].iter().filter(|piece| !piece.is_lost).take(NEIGHBOURS);
     let near = before.chain(after).filter(|piece| piece.at_us.abs_diff(lost.at_us) <= NEIGHBOUR_US);
@@ -294,7 +324,9 @@ fn before_hole(piece: &Piece, passages: &[Passage]) -> Option<f64> {
 
 /// Between the last two ACKs before the one that shows that `piece` is missing, microseconds for each byte that the second acknowledges.
 fn before_sacks(piece: &Piece, answers: &[Answer], zero: &Passage) -> Option<f64> {
-    piece.seen?;
+    if piece.hole.is_some() {
+        return None;
+    }
     let at_us = |answer: &Answer| answer.at_us.wrapping_sub(zero.at_us);
     let since = answers.partition_point(|answer| at_us(answer) < piece.at_us);
     let is_above = |seq: u32| seq.wrapping_sub(zero.from).wrapping_sub(piece.from) < REACH;
@@ -314,4 +346,159 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn percentile(sorted: &[f64], part: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     sorted.get((last as f64 * part).round() as usize).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::prng::Prng;
+    use pipefill_core::units::Seed;
+    use proptest::prelude::*;
+
+    const MSS: u32 = 1_448;
+    /// From one flight to the next, microseconds.
+    const ROUND_US: u32 = 50_000;
+    /// Bytes a microsecond: 10 Mbit/s.
+    const RATE: f64 = 1.25;
+    /// 30 segments.
+    const HOLDS: f64 = 43_440.0;
+
+    /// Flights of 25 to 45 segments, in each of which `is_lost` says of a segment at a time whether it is lost. As they pass before it, or after it.
+    fn flights(is_before: bool, mut is_lost: impl FnMut(u32) -> bool) -> Vec<Passage> {
+        let mut passages: Vec<Passage> = Vec::new();
+        let (mut next, mut missing) = (0, Vec::new());
+        for round in 0..60 {
+            let segments = 25 + round % 20;
+            let mut at_us = round * ROUND_US;
+            // What was lost is sent again a round trip later.
+            let mut due: Vec<u32> = std::mem::take(&mut missing);
+            for _ in 0..segments {
+                let again = due.pop();
+                let from = again.unwrap_or(next);
+                let kind = if again.is_some() { PassageKind::Again } else { PassageKind::New };
+                let is_gone = is_lost(at_us);
+                if is_gone {
+                    missing.push(from);
+                }
+                if is_before || !is_gone {
+                    passages.push(Passage { at_us, from, bytes: MSS, kind });
+                }
+                next += if again.is_none() { MSS } else { 0 };
+                at_us += 20;
+            }
+            missing.extend(due);
+        }
+        passages
+    }
+
+    /// What no longer fits into a bucket is lost.
+    fn overflow() -> impl FnMut(u32) -> bool {
+        let (mut level, mut last_us) = (0.0_f64, 0);
+        move |at_us| {
+            level = (level - RATE * f64::from(at_us - last_us)).max(0.0);
+            last_us = at_us;
+            let is_lost = level + f64::from(MSS) > HOLDS;
+            level += if is_lost { 0.0 } else { f64::from(MSS) };
+            is_lost
+        }
+    }
+
+    #[test]
+    fn the_bucket_that_overflowed_is_found_from_either_end() {
+        for is_before in [true, false] {
+            let fit = fit(&flights(is_before, overflow()), &[], MSS).unwrap();
+            assert!(fit.rank_permille >= 900 && fit.spread_permille <= 100, "{is_before}: {fit:?}");
+            assert!((fit.held_bytes as f64 / HOLDS - 1.0).abs() < 0.1, "{is_before}: {fit:?}");
+            let rate = (RATE * 8e6) as u64;
+            assert!(fit.payload_bps * 9 / 10 <= rate && rate <= fit.most_payload_bps * 11 / 10, "{fit:?}");
+        }
+    }
+
+    #[test]
+    fn no_bucket_explains_chance() {
+        for is_before in [true, false] {
+            let mut prng = Prng::stream(Seed::new(7), "losses");
+            let fit = fit(&flights(is_before, |_| prng.below(40) == 0), &[], MSS).unwrap();
+            assert!(fit.rank_permille <= 800, "{is_before}: {fit:?}");
+        }
+    }
+
+    /// A second packet of each pair comes when the first has left the queue; 20 µs later where nothing holds it.
+    #[test]
+    fn what_leaves_a_queue_comes_at_its_rate() {
+        let behind_queue: Vec<Passage> = flights(false, overflow())
+            .into_iter()
+            .map(|passage| {
+                let [round, place] = [passage.at_us / ROUND_US, passage.at_us % ROUND_US / 20];
+                let at_us = round * ROUND_US + (f64::from(place * MSS) / RATE) as u32;
+                Passage { at_us, ..passage }
+            })
+            .collect();
+        let spacing = |passages: &[Passage]| fit(passages, &[], MSS).unwrap().spacing_permille.unwrap();
+        assert!(spacing(&flights(false, overflow())) < 100);
+        let queued = spacing(&behind_queue);
+        assert!((700..1_400).contains(&queued), "{queued}");
+    }
+
+    #[test]
+    fn round_trips_and_spacing_of_acks_are_those_next_to_a_loss() {
+        let passages = flights(true, overflow());
+        // Each is acknowledged 30 ms later, by itself.
+        let mut answers: Vec<Answer> = passages
+            .iter()
+            .map(|passage| Answer {
+                at_us: passage.at_us + 30_000,
+                from: Some(passage.from),
+                to: passage.from + passage.bytes,
+            })
+            .collect();
+        answers.sort_by_key(|answer| answer.at_us);
+        let found = fit(&passages, &answers, MSS).unwrap();
+        assert_eq!((found.rtt_us, found.spacing_permille), (Some(30_000), None), "all are SACKs");
+    }
+
+    #[test]
+    fn a_copy_of_what_had_arrived_is_no_loss_and_a_few_losses_show_nothing() {
+        let late = |passages: Vec<Passage>| -> Vec<Passage> {
+            passages
+                .into_iter()
+                .map(|passage| match passage.kind {
+                    PassageKind::Again => Passage { kind: PassageKind::Late, ..passage },
+                    _ => passage,
+                })
+                .collect()
+        };
+        assert_eq!(fit(&late(flights(true, overflow())), &[], MSS), None);
+        let mut left = LOST_MIN - 1;
+        let few = flights(true, |at_us| {
+            let is_lost = at_us % 7 == 0 && left > 0;
+            left -= usize::from(is_lost);
+            is_lost
+        });
+        assert_eq!(fit(&few, &[], MSS), None);
+        assert_eq!(fit(&[], &[], MSS), None);
+    }
+
+    proptest! {
+        /// Whatever passed in whatever order, with numbers and times that wrap.
+        #[test]
+        fn parts_stay_parts(
+            all in prop::collection::vec((any::<u32>(), any::<u32>(), 0..70_000_u32, 0..3_u8), 0..200),
+            mss in 0..2_000_u32,
+        ) {
+            let passages: Vec<Passage> = all
+                .into_iter()
+                .map(|(at_us, from, bytes, kind)| Passage {
+                    at_us,
+                    from: from % 500_000,
+                    bytes,
+                    kind: [PassageKind::New, PassageKind::Again, PassageKind::Late][usize::from(kind)],
+                })
+                .collect();
+            if let Some(fit) = fit(&passages, &[], mss.max(500)) {
+                prop_assert!(fit.rank_permille <= 1_000);
+                prop_assert!(fit.payload_bps <= fit.most_payload_bps);
+            }
+        }
+    }
 }

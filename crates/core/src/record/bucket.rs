@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 /// I.371): the one in which most was at the losses. What no longer fits a queue is lost, and so is what finds no token with a policer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BucketFit {
-    /// Bits per second of payload at which it empties.
+    /// Bits per second of payload at which it empties: the lowest rate that explains the losses …
     pub payload_bps: u64,
-    /// The lowest and the highest rate that explain the losses as well: they lie apart where it is empty between any two bursts.
-    pub least_payload_bps: u64,
-    /// See [`Self::least_payload_bps`].
+    /// … and the highest one that does so as well. They lie far apart where it is empty between any two bursts.
     pub most_payload_bps: u64,
     /// Payload in it when segments were lost, bytes, the median: what it holds.
     pub held_bytes: u64,
@@ -22,8 +20,8 @@ pub struct BucketFit {
     pub rank_permille: u32,
     /// Segments lost that it was fitted to.
     pub lost_segments: u32,
-    /// Round trip of the segments next to those that were lost, from the capture point, microseconds, the median; absent where losses were seen only as
-    /// holes.
+    /// Round trip of the segments next to those that were lost, from the capture point, microseconds, the median; absent where most
+    /// losses were seen as holes.
     pub rtt_us: Option<u32>,
     /// Time between the last two arrivals before a loss over what the second takes at the rate, the median, in thousandths: 1000 behind a queue. Packets before
     /// a hole, or ACKs before those that show what is missing; absent where none were seen.

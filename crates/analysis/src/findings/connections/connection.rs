@@ -16,8 +16,8 @@ use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    AnyRow, BucketFit, CaStateSource, CaStateTimes, CountsBefore, Manifest, Observed, PacketSample, PathFacts,
-    Retransmit, StreamEnd, StreamSummary, TcpSample,
+    AnyRow, BucketFit, CaStateSource, CaStateTimes, CountsBefore, Manifest, Observed, PacketSample,
+    PathFacts, Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;

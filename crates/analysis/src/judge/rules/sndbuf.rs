@@ -7,6 +7,9 @@ use super::super::conditions::{
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
 use super::path::carries_enough;
+use crate::ground::thresholds::Thresholds;
+use crate::judge::trace::Trace;
+use pipefill_core::evidence::PacketSpan;
 use pipefill_core::limit::Cause;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
@@ -92,7 +95,7 @@ pub(super) const KEPT_FULL: Rule = Rule {
 /// writes wait for ACKs too (`tcp_nagle_check()`).
 pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
     id: RuleId::new("sndbuf.let_out_by_acks"),
-    question: "Do ACKs let out at once as much as they acknowledge, or a burst in each round trip, unevenly, although all that was written is sent, of large writes, with the same amount out all the time and the other side saying nothing?",
+    question: "Do ACKs let out at once as much as they acknowledge, or a burst in each round trip, unevenly, although all that was written is sent, of large writes or of which most leaves at once after ACKs, with the same amount out all the time and the other side saying nothing?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(span) = evidence.packets.map(|packets| packets.span) else { return false };
@@ -100,17 +103,25 @@ pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
         heard == Some(0.0)
             && (trace.at_least(t.packet_clocked, span.clocked_share)
                 || trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
+            && (are_large(&span, t, trace)
+                || trace.at_least(t.packet_prompt, span.prompt_share)
+                    && trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
             && span.unevenness.is_some_and(|uneven| trace.above(t.packet_even, uneven))
             && trace.at_most(t.packet_flight_same, span.flight_change)
             && trace.at_least(t.packet_growth, span.round_trips)
             && span.fill.is_some_and(|fill| trace.at_least(t.packet_window_filled, fill))
             && span.bytes_of_a_push.is_some_and(|bytes| {
-                trace.at_least(t.packet_write_small, bytes / (span.flight as f64).max(1.0))
-                    && trace.at_least(t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
+                trace.at_least(t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
             })
             && trace.below(t.packet_drained_often, span.drained_share)
     },
 };
+
+/// Whether a few writes are all that is out.
+fn are_large(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
+    let of_flight = |bytes: f64| bytes / (span.flight as f64).max(1.0);
+    span.bytes_of_a_push.is_some_and(|bytes| trace.at_least(t.packet_write_small, of_flight(bytes)))
+}
 
 /// A buffer is emptied and filled again; a congestion window would have grown.
 pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
