@@ -128,10 +128,11 @@ impl<'a> Inference<'a> {
             base_rtt_us: base_rtt::find(self.tracks.values(), thresholds),
             ..PathFacts::default()
         };
-        let base_us = facts.base_rtt_us.map_or(0, |base| base.value);
         for direction in Direction::ALL {
             let its = self.of_direction(direction);
-            facts.way_mut(direction).policer = bucket::policer(&its, base_us, self.headers, thresholds);
+            let way = facts.way_mut(direction);
+            way.policer = bucket::policer(&its, self.headers, thresholds);
+            way.rate_bps = bucket::rate(&its, self.headers, thresholds);
         }
         let Some(base) = facts.base_rtt_us else { return facts };
         let (mut found, mut shared, mut has_lost) = ([None; 2], [None; 2], [false; 2]);
@@ -171,7 +172,9 @@ impl<'a> Inference<'a> {
                 .map(|bottleneck| bottleneck.way)
             {
                 let way = facts.way_mut(direction);
-                (way.rate_bps, way.rate_since_us, way.queue_us) = (rate_bps, rate_since_us, queue_us);
+                // What leaves a queue shows its rate closer than what comes through it in a round trip.
+                way.rate_bps = way.rate_bps.or(rate_bps);
+                (way.rate_since_us, way.queue_us) = (rate_since_us, queue_us);
             }
             let way = facts.way_mut(direction);
             // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.

@@ -343,14 +343,14 @@ thresholds! {
 
     /// A bucket that overflows explains losses where there are this many, …
     bucket_losses: Infer, Count = 5.0, Source::Catalogue;
-    /// … where it holds this many segments: what comes evenly always finds one less …
-    bucket_segments: Infer, Count = 4.0, Source::Catalogue;
-    /// … and this part of the segments that passed found less in it than the lost ones, the mean, …
+    /// … where this part of the segments that passed found less in it than the lost ones, the mean, …
     bucket_rank: Infer, Share = 0.90, Source::Catalogue;
     /// … and where it is always as full at a loss, but for this part.
     bucket_spread: Infer, Share = 0.30, Source::Catalogue;
-    /// Near the sender of a single stream losses of a smaller part are chance's.
-    bucket_excluded: Infer, Share = 0.75, Source::Catalogue;
+    /// What leaves a queue shows its rate, where that is no further than this from those that explain the losses.
+    bucket_rates_agree: Infer, Times = 1.15, Source::Catalogue;
+    /// By ACKs it does where this many segments have waited.
+    bucket_rate_segments: Infer, Count = 2.0, Source::Catalogue;
     /// It is a queue where what arrives before a loss comes this far apart, over what its rate gives, …
     bucket_spacing: Infer, Share = 0.50, Source::Catalogue;
     /// … and has waited for this many segments.

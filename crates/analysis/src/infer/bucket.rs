@@ -1,28 +1,28 @@
 //! What a bucket that explains the losses is: a queue, in which what passes next to a loss has waited, or a policer, which lets it pass at once.
 //!
-//! What leaves a queue arrives at its rate, one by one: that shows near the receiver too. A paced sender's segments do as well, but have waited nowhere.
+//! What leaves a queue arrives at its rate, one by one: that shows near the receiver too. A paced sender's segments come at nearly that rate, and have waited nowhere.
 
 use super::track::Track;
 use crate::ground::models::headers::Headers;
+use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PERMILLE, SEGMENT_BYTES, Thresholds};
 use pipefill_core::record::{BucketFit, Fact, LossKind, PolicerFacts};
 
 /// Of the streams of one direction; `None` where no bucket explains their losses.
-pub(super) fn kind(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> Option<LossKind> {
+pub(super) fn kind(tracks: &[&Track], thresholds: &Thresholds) -> Option<LossKind> {
     let fit = find(tracks, thresholds)?;
-    Some(if is_queue(&fit, base_us, thresholds)? { LossKind::Queue } else { LossKind::Policer })
+    Some(if is_queue(&fit, thresholds)? { LossKind::Queue } else { LossKind::Policer })
 }
 
 /// What the policer lets through that dropped segments of these streams; `None` where losses show none.
 pub(super) fn policer(
     tracks: &[&Track],
-    base_us: u64,
     headers: Headers,
     thresholds: &Thresholds,
 ) -> Option<Fact<PolicerFacts>> {
     let fit = find(tracks, thresholds)?;
     let of_frames = |payload: u64| payload.saturating_mul(headers.full_frame().get()) / headers.mss();
-    (is_queue(&fit, base_us, thresholds) == Some(false)).then(|| {
+    (is_queue(&fit, thresholds) == Some(false)).then(|| {
         Fact::inferred(PolicerFacts {
             rate_bps: of_frames(fit.payload_bps),
             most_bps: of_frames(fit.most_payload_bps),
@@ -31,14 +31,15 @@ pub(super) fn policer(
     })
 }
 
-/// Whether losses that were seen before they happened, of the only stream, come at any filling of any bucket: then nothing overflows.
-pub(super) fn is_excluded(tracks: &[&Track], thresholds: &Thresholds) -> bool {
-    let [track] = tracks else { return false };
-    track.bucket.is_some_and(|fit| {
-        fit.rtt_us.is_some()
-            && u64::from(fit.lost_segments) >= thresholds.policer_losses.whole()
-            && f64::from(fit.rank_permille) / PERMILLE < thresholds.bucket_excluded.value()
-    })
+/// The rate of the queue that dropped segments of these streams, bits per second of frames: that at which they leave it. `None` where losses show no queue, or
+/// another rate.
+pub(super) fn rate(tracks: &[&Track], headers: Headers, thresholds: &Thresholds) -> Option<Fact<u64>> {
+    let fit = find(tracks, thresholds).filter(|fit| is_queue(fit, thresholds) == Some(true))?;
+    let has_waited =
+        waited_segments(&fit).is_none_or(|segments| segments >= thresholds.bucket_rate_segments.value());
+    let frames = headers.full_frame().get() as f64 / headers.mss() as f64;
+    let leaves_bps = leaves_bps(&fit, thresholds).filter(|_| has_waited)?;
+    Some(Fact::inferred(rounded(leaves_bps * frames)))
 }
 
 /// The one that explains most losses.
@@ -50,20 +51,32 @@ fn find(tracks: &[&Track], thresholds: &Thresholds) -> Option<BucketFit> {
 fn explains(fit: &BucketFit, thresholds: &Thresholds) -> bool {
     let [rank, spread] = [fit.rank_permille, fit.spread_permille].map(|part| f64::from(part) / PERMILLE);
     fit.lost_segments as usize >= thresholds.bucket_losses.count()
-        && fit.held_bytes as f64 >= thresholds.bucket_segments.value() * SEGMENT_BYTES
         && rank >= thresholds.bucket_rank.value()
         && spread <= thresholds.bucket_spread.value()
 }
 
-/// `None` where nothing arrived before a loss.
-fn is_queue(fit: &BucketFit, base_us: u64, thresholds: &Thresholds) -> Option<bool> {
+/// `None` where nothing arrived before a loss. ACKs may come for two segments at once: what they are of has to have waited too.
+fn is_queue(fit: &BucketFit, thresholds: &Thresholds) -> Option<bool> {
     let spacing = f64::from(fit.spacing_permille?) / PERMILLE;
-    let has_waited = fit.rtt_us.is_none_or(|rtt_us| {
-        let waited_us = u64::from(rtt_us).saturating_sub(base_us) as f64;
-        let segment_us = SEGMENT_BYTES * 8e6 / fit.payload_bps.max(1) as f64;
-        waited_us >= thresholds.bucket_queue_segments.value() * segment_us
-    });
-    Some(has_waited && spacing >= thresholds.bucket_spacing.value())
+    Some(match waited_segments(fit) {
+        Some(segments) => {
+            segments >= thresholds.bucket_queue_segments.value()
+                && spacing >= thresholds.bucket_spacing.value()
+        }
+        None => leaves_bps(fit, thresholds).is_some(),
+    })
+}
+
+/// The rate at which segments arrive before a loss, bits per second of payload; `None` where it is none of those that explain the losses.
+fn leaves_bps(fit: &BucketFit, thresholds: &Thresholds) -> Option<f64> {
+    let leaves_bps = fit.payload_bps as f64 * PERMILLE / f64::from(fit.spacing_permille?);
+    let beyond = [fit.payload_bps as f64 / leaves_bps, leaves_bps / fit.most_payload_bps as f64];
+    beyond.iter().all(|&times| times <= thresholds.bucket_rates_agree.value()).then_some(leaves_bps)
+}
+
+/// How long what passes next to a loss has waited, in segments at the bucket's rate; `None` where that is not seen.
+fn waited_segments(fit: &BucketFit) -> Option<f64> {
+    Some(f64::from(fit.waited_us?) * fit.payload_bps as f64 / (SEGMENT_BYTES * 8e6))
 }
 
 #[cfg(test)]
@@ -71,8 +84,6 @@ mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
     use pipefill_core::cell::Direction;
-
-    const BASE_US: u64 = 40_000;
 
     /// A bucket of 40 kB at 12 Mbit/s.
     const EXPLAINS: BucketFit = BucketFit {
@@ -82,26 +93,28 @@ mod tests {
         spread_permille: 300,
         rank_permille: 900,
         lost_segments: 5,
-        rtt_us: None,
+        waited_us: None,
         spacing_permille: Some(20),
     };
 
     fn kind_of(fits: &[BucketFit]) -> Option<LossKind> {
         let track = |&fit: &BucketFit| Track::new(Direction::Forward, 1).with_bucket(Some(fit));
         let tracks: Vec<Track> = fits.iter().map(track).collect();
-        kind(&tracks.iter().collect::<Vec<_>>(), BASE_US, &STANDARD)
+        kind(&tracks.iter().collect::<Vec<_>>(), &STANDARD)
     }
 
     #[test]
     fn what_arrives_at_the_buckets_rate_and_has_waited_leaves_a_queue() {
-        let with = |rtt_us, spacing_permille| kind_of(&[BucketFit { rtt_us, spacing_permille, ..EXPLAINS }]);
+        let with =
+            |waited_us, spacing_permille| kind_of(&[BucketFit { waited_us, spacing_permille, ..EXPLAINS }]);
         assert_eq!(with(None, Some(20)), Some(LossKind::Policer));
-        assert_eq!(with(None, Some(500)), Some(LossKind::Queue));
+        assert_eq!(with(None, Some(880)), Some(LossKind::Queue));
+        assert_eq!(with(None, Some(860)), Some(LossKind::Policer), "faster than the bucket empties");
         assert_eq!(with(None, None), None, "nothing arrived before a loss");
         // A segment takes 965 µs.
-        assert_eq!(with(Some(40_900), Some(20)), Some(LossKind::Policer), "another link is slow too");
-        assert_eq!(with(Some(40_300), Some(1_000)), Some(LossKind::Policer), "a paced sender's");
-        assert_eq!(with(Some(40_900), Some(1_000)), Some(LossKind::Queue));
+        assert_eq!(with(Some(900), Some(20)), Some(LossKind::Policer), "another link is slow too");
+        assert_eq!(with(Some(300), Some(1_000)), Some(LossKind::Policer), "a paced sender's");
+        assert_eq!(with(Some(900), Some(1_000)), Some(LossKind::Queue));
     }
 
     #[test]
@@ -110,7 +123,6 @@ mod tests {
             BucketFit { lost_segments: 4, ..EXPLAINS },
             BucketFit { rank_permille: 899, ..EXPLAINS },
             BucketFit { spread_permille: 301, ..EXPLAINS },
-            BucketFit { held_bytes: 5_000, ..EXPLAINS },
         ] {
             assert_eq!(kind_of(&[fit]), None, "{fit:?}");
         }
@@ -120,9 +132,27 @@ mod tests {
     }
 
     #[test]
+    fn a_queues_rate_is_that_at_which_segments_leave_it() {
+        let rate_of = |fit: BucketFit| {
+            let track = Track::new(Direction::Forward, 1).with_bucket(Some(fit));
+            rate(&[&track], Headers::USUAL, &STANDARD).map(|rate| rate.value)
+        };
+        let queue = BucketFit { most_payload_bps: 15_000_000, spacing_permille: Some(900), ..EXPLAINS };
+        assert_eq!(rate_of(queue), Some(13_941_068));
+        assert_eq!(
+            rate_of(BucketFit { spacing_permille: Some(690), ..queue }),
+            None,
+            "faster than any that fits"
+        );
+        assert_eq!(rate_of(BucketFit { waited_us: Some(1_900), ..queue }), None, "less than two have waited");
+        assert_eq!(rate_of(BucketFit { waited_us: Some(2_000), ..queue }), Some(13_941_068));
+        assert_eq!(rate_of(EXPLAINS), None, "a policer's");
+    }
+
+    #[test]
     fn a_policers_rate_and_bucket_are_those_of_frames() {
         let track = Track::new(Direction::Forward, 1).with_bucket(Some(EXPLAINS));
-        let found = policer(&[&track], BASE_US, Headers::USUAL, &STANDARD).map(|policer| policer.value);
+        let found = policer(&[&track], Headers::USUAL, &STANDARD).map(|policer| policer.value);
         let frames = PolicerFacts { rate_bps: 12_546_961, most_bps: 12_546_961, burst_bytes: 41_823 };
         assert_eq!(found, Some(frames));
     }

@@ -69,21 +69,9 @@ fn lost_kind(
     base_us: u64,
     thresholds: &Thresholds,
 ) -> Option<LossKind> {
-    if let Some(kind) = bucket::kind(tracks, base_us, thresholds) {
+    if let Some(kind) = bucket::kind(tracks, thresholds) {
         return Some(kind);
     }
-    lost_kind_by_samples(tracks, losses, base_us, thresholds)
-        .filter(|&kind| kind != LossKind::Policer || !bucket::is_excluded(tracks, thresholds))
-        .or_else(|| bucket::is_excluded(tracks, thresholds).then_some(LossKind::Chance))
-}
-
-/// The same without what single packets show.
-fn lost_kind_by_samples(
-    tracks: &[&Track],
-    losses: &[Vec<LossEvent>],
-    base_us: u64,
-    thresholds: &Thresholds,
-) -> Option<LossKind> {
     let is_policed = is_policed(tracks, losses, base_us, thresholds);
     if has_risen(tracks, losses, base_us, thresholds)
         || !is_policed && rises::are_late(tracks, losses, base_us, thresholds)

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Fewer losses are explained by any bucket.
 const LOST_MIN: usize = 5;
+/// Segments that it holds at least: of what comes evenly a smaller one has one more after each segment, whatever was lost then.
+const HOLDS_MIN: u32 = 4;
 /// Rates that are tried: from the mean rate over this …
 const SLOWEST: f64 = 5.0;
 /// … to as many times the mean rate, each by this factor above the last, …
@@ -119,8 +121,9 @@ pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<
     }
     let passed: u64 = pieces.iter().filter(|piece| !piece.is_lost).map(|piece| u64::from(piece.bytes)).sum();
     let mean = passed as f64 / f64::from(span_us);
-    let rough = best(&pieces, mean / SLOWEST, mean * FASTEST, STEP)?;
-    let best = best(&pieces, rough.rate / STEP, rough.rate * STEP, FINE_STEP)?;
+    let least = f64::from(mss.saturating_mul(HOLDS_MIN));
+    let rough = best(&pieces, least, mean / SLOWEST..mean * FASTEST, STEP)?;
+    let best = best(&pieces, least, rough.rate / STEP..rough.rate * STEP, FINE_STEP)?;
     let (found, most) = (farthest(&pieces, best, 1.0 / STEP), farthest(&pieces, best, STEP));
     let begins = events(&pieces, mss);
     let spacing = |at: usize| {
@@ -131,6 +134,8 @@ pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<
     // Where most were lost before they passed, ACKs are those of the receiver beside.
     let are_seen = 2 * begins.iter().filter(|&&at| pieces[at].hole.is_none()).count() > begins.len();
     let rtts = begins.iter().filter(|_| are_seen).filter_map(|&at| round_trip_us(&pieces, at, answers, zero));
+    let passed = pieces.iter().step_by(pieces.len().div_ceil(COMPARED_MAX)).filter(|piece| !piece.is_lost);
+    let least_us = passed.filter_map(|piece| answered_us(piece, answers, zero)).min().map_or(0.0, f64::from);
     let whole = |value: f64| value.round() as u32;
     let bps = |rate: f64| (rate * 8e6).round() as u64;
     Some(BucketFit {
@@ -140,7 +145,7 @@ pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<
         spread_permille: whole(found.spread * 1e3),
         rank_permille: whole(found.rank * 1e3),
         lost_segments: lost().fold(0, |sum: u32, piece| sum.saturating_add(piece.bytes.div_ceil(mss))),
-        rtt_us: median(rtts).map(whole),
+        waited_us: median(rtts).map(|rtt_us| whole((rtt_us - least_us).max(0.0))),
         spacing_permille: median(begins.iter().filter_map(|&at| spacing(at)))
             .map(|spacing| whole(spacing * 1e3)),
     })
@@ -234,10 +239,11 @@ fn came_again(
     last.splice(begin..end, edges.into_iter().flatten().filter(|part| part.from < part.to));
 }
 
-/// The best of the rates from `from` on, each by `step` above the last.
-fn best(pieces: &[Piece], from: f64, to: f64, step: f64) -> Option<Fit> {
-    let rates = std::iter::successors(Some(from), |rate| Some(rate * step)).take_while(|&rate| rate <= to);
-    rates.filter_map(|rate| fit_at(pieces, rate)).max_by(|a, b| a.score().total_cmp(&b.score()))
+/// The best of the rates of a range, each by `step` above the last, at which the bucket has at least `least` bytes at a loss.
+fn best(pieces: &[Piece], least: f64, rates: Range<f64>, step: f64) -> Option<Fit> {
+    let all = std::iter::successors(Some(rates.start), |rate| Some(rate * step));
+    let fits = all.take_while(|&rate| rate <= rates.end).filter_map(|rate| fit_at(pieces, rate));
+    fits.filter(|fit| fit.held >= least).max_by(|a, b| a.score().total_cmp(&b.score()))
 }
 
 /// The rate farthest from that of `found`, in steps of that factor, at which the losses are explained as well.
@@ -454,7 +460,7 @@ mod tests {
             .collect();
         answers.sort_by_key(|answer| answer.at_us);
         let found = fit(&passages, &answers, MSS).unwrap();
-        assert_eq!((found.rtt_us, found.spacing_permille), (Some(30_000), None), "all are SACKs");
+        assert_eq!((found.waited_us, found.spacing_permille), (Some(0), None), "all are SACKs");
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub struct BucketFit {
     pub rank_permille: u32,
     /// Segments lost that it was fitted to.
     pub lost_segments: u32,
-    /// Round trip of the segments next to those that were lost, from the capture point, microseconds, the median; absent where most
-    /// losses were seen as holes.
-    pub rtt_us: Option<u32>,
+    /// How much longer than the least round trip that of the segments next to lost ones is, from the capture point, microseconds, the median; absent where
+    /// most losses were seen as holes.
+    pub waited_us: Option<u32>,
     /// Time between the last two arrivals before a loss over what the second takes at the rate, the median, in thousandths: 1000 behind a queue. Packets before
     /// a hole, or ACKs before those that show what is missing; absent where none were seen.
     pub spacing_permille: Option<u32>,
