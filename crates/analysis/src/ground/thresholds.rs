@@ -341,14 +341,16 @@ thresholds! {
     /// And at the end of such a time this many times the average: what was saved up.
     policer_burst_rate: Infer, Times = 1.03, Source::Paper("Flach et al. (2016)");
 
-    /// A bucket that overflows explains losses where there are this many, …
-    bucket_losses: Infer, Count = 5.0, Source::Catalogue;
+    /// A bucket that overflows explains losses where they came at this many times, …
+    bucket_events: Infer, Count = 3.0, Source::Catalogue;
     /// … where this part of the segments that passed found less in it than the lost ones, the mean, …
     bucket_rank: Infer, Share = 0.90, Source::Catalogue;
     /// … and where it is always as full at a loss, but for this part.
     bucket_spread: Infer, Share = 0.30, Source::Catalogue;
     /// What leaves a queue shows its rate, where that is no further than this from those that explain the losses.
     bucket_rates_agree: Infer, Times = 1.15, Source::Catalogue;
+    /// … and where the highest of those is at most this many times the lowest.
+    bucket_rates_narrow: Infer, Times = 3.5, Source::Catalogue;
     /// By ACKs it does where this many segments have waited.
     bucket_rate_segments: Infer, Count = 2.0, Source::Catalogue;
     /// It is a queue where what arrives before a loss comes this far apart, over what its rate gives, …

@@ -37,8 +37,10 @@ pub(super) fn rate(tracks: &[&Track], headers: Headers, thresholds: &Thresholds)
     let fit = find(tracks, thresholds).filter(|fit| is_queue(fit, thresholds) == Some(true))?;
     let has_waited =
         waited_segments(&fit).is_none_or(|segments| segments >= thresholds.bucket_rate_segments.value());
+    let times = fit.most_payload_bps as f64 / fit.payload_bps.max(1) as f64;
+    let is_close = times <= thresholds.bucket_rates_narrow.value();
     let frames = headers.full_frame().get() as f64 / headers.mss() as f64;
-    let leaves_bps = leaves_bps(&fit, thresholds).filter(|_| has_waited)?;
+    let leaves_bps = leaves_bps(&fit, thresholds).filter(|_| has_waited && is_close)?;
     Some(Fact::inferred(rounded(leaves_bps * frames)))
 }
 
@@ -50,7 +52,7 @@ fn find(tracks: &[&Track], thresholds: &Thresholds) -> Option<BucketFit> {
 
 fn explains(fit: &BucketFit, thresholds: &Thresholds) -> bool {
     let [rank, spread] = [fit.rank_permille, fit.spread_permille].map(|part| f64::from(part) / PERMILLE);
-    fit.lost_segments as usize >= thresholds.bucket_losses.count()
+    fit.events as usize >= thresholds.bucket_events.count()
         && rank >= thresholds.bucket_rank.value()
         && spread <= thresholds.bucket_spread.value()
 }
@@ -93,6 +95,7 @@ mod tests {
         spread_permille: 300,
         rank_permille: 900,
         lost_segments: 5,
+        events: 3,
         waited_us: None,
         spacing_permille: Some(20),
     };
@@ -120,7 +123,7 @@ mod tests {
     #[test]
     fn a_bucket_explains_losses_where_they_come_when_it_is_full() {
         for fit in [
-            BucketFit { lost_segments: 4, ..EXPLAINS },
+            BucketFit { events: 2, ..EXPLAINS },
             BucketFit { rank_permille: 899, ..EXPLAINS },
             BucketFit { spread_permille: 301, ..EXPLAINS },
         ] {

@@ -145,6 +145,7 @@ pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<
         spread_permille: whole(found.spread * 1e3),
         rank_permille: whole(found.rank * 1e3),
         lost_segments: lost().fold(0, |sum: u32, piece| sum.saturating_add(piece.bytes.div_ceil(mss))),
+        events: u32::try_from(begins.len()).unwrap_or(u32::MAX),
         waited_us: median(rtts).map(|rtt_us| whole((rtt_us - least_us).max(0.0))),
         spacing_permille: median(begins.iter().filter_map(|&at| spacing(at)))
             .map(|spacing| whole(spacing * 1e3)),

@@ -20,6 +20,8 @@ pub struct BucketFit {
     pub rank_permille: u32,
     /// Segments lost that it was fitted to.
     pub lost_segments: u32,
+    /// Times that some were, with eight segments and more that passed in between.
+    pub events: u32,
     /// How much longer than the least round trip that of the segments next to lost ones is, from the capture point, microseconds, the median; absent where
     /// most losses were seen as holes.
     pub waited_us: Option<u32>,
