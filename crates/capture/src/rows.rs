@@ -405,6 +405,38 @@ mod tests {
         assert!((3..=70).contains(&samples.len()), "{}", samples.len());
     }
 
+    /// Round trips of 64 ms: a program that an ACK wakes writes soon after it, and one by its own clock at any time.
+    #[test]
+    fn a_burst_is_clocked_by_the_ack_that_woke_its_program() {
+        let bursts = |late_us: u64| {
+            let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
+            let mut segment = |us: u64, is_ack: bool, flags: u8, [seq, ack]: [u32; 2], payload: u32| {
+                let mut segment =
+                    Segment { flags: Flags(flags), ack, time_ns: us * 1_000, ..data(1, 0, seq, payload) };
+                if is_ack {
+                    std::mem::swap(&mut segment.source, &mut segment.destination);
+                }
+                reconstruction.take_segment(&segment, &mut sampling);
+            };
+            segment(0, false, 0x02, [0, 0], 0);
+            segment(64_000, true, 0x12, [0, 1], 0);
+            segment(64_001, false, 0x10, [1, 1], 0);
+            let (mut us, mut seq) = (64_002, 1);
+            for _ in 0..4 {
+                segment(us, false, 0x10, [seq, 1], 1_000);
+                segment(us + 64_000, true, 0x10, [1, seq + 1_000], 0);
+                (us, seq) = (us + 64_000 + late_us, seq + 1_000);
+            }
+            reconstruction.finish(&mut sampling);
+            let watched = &sampling.finish().0[0];
+            let samples = watched.samples(watched.near(), 0);
+            let sum = |of: fn(&PacketSample) -> u16| samples.iter().map(of).sum::<u16>();
+            [sum(|sample| sample.bursts), sum(|sample| sample.clocked_bursts)]
+        };
+        assert_eq!(bursts(2_000), [3, 3]);
+        assert_eq!(bursts(2_001), [3, 0]);
+    }
+
     /// Three packets in ten seconds: what was so in between is shown.
     #[test]
     fn a_pause_has_samples_of_what_was_before() {

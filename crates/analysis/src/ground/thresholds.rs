@@ -368,6 +368,8 @@ thresholds! {
     packet_window_full: Judge, Share = 0.50, Source::Catalogue;
     /// … unless less than this part of the largest flight is out when ACKs come.
     packet_window_filled: Judge, Share = 0.60, Source::Catalogue;
+    /// One that grows has no room in this part of the samples.
+    packet_window_always: Judge, Share = 0.90, Source::Catalogue;
     /// Between two PSHs a longer queue sends half of the largest window; with less than this part of that it has run dry.
     packet_dry: Judge, Share = 0.70, Source::Kernel("forced_push()");
     /// Programs write no more at once: in a queue that is never empty the end of a write shows more seldom.

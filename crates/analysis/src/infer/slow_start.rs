@@ -110,26 +110,31 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
     let (mut earlier, mut had, mut steps) = ([0_u64; 2], before, 0_u64);
     let (mut window, mut used) = (None::<u32>, Vec::new());
     let growth = thresholds.slow_start_growth.value();
-    let (mut end_us, mut of_first) = (first.t_us, 0);
+    let (mut end_us, mut of_first, mut always_grows) = (first.t_us, 0, true);
     for round in 0.. {
         let to_us = first.t_us + round * rtt_us + cut_us;
         let Some(sample) = until(to_us).filter(|_| to_us < last_us + rtt_us) else { break };
         let bytes = arrived(sample).saturating_sub(had);
         let grows = bytes as f64 >= growth * earlier[0] as f64
             || (round > 1 && bytes as f64 >= growth * growth * earlier[1] as f64);
-        if !grows || sample.out_of_order_segments > disordered || bytes == 0 {
+        let filled = window.map(|window| bytes as f64 / f64::from(window.max(1)));
+        let fills = bytes > earlier[0]
+            && filled.is_some_and(|filled| filled >= thresholds.receiver_window_filled.value());
+        if !(grows || fills) || sample.out_of_order_segments > disordered || bytes == 0 {
             break;
         }
+        always_grows &= grows;
         of_first = if round == 0 { bytes } else { of_first };
         steps += u64::from(round > 0);
         // What arrives in a round trip was let out by the window at the end of the one before.
-        used.extend(window.map(|window| bytes as f64 / f64::from(window.max(1))));
+        used.extend(filled);
         window = sample.rwnd_bytes;
         (earlier, had, end_us) = ([bytes, earlier[0]], arrived(sample), to_us.min(last_us));
     }
     let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
     let interval = TimeInterval { from_us: first.t_us, to_us: end_us };
-    (steps >= thresholds.slow_start_rounds.whole()).then_some(Start {
+    let is_start = always_grows || window_used.is_some();
+    (is_start && steps >= thresholds.slow_start_rounds.whole()).then_some(Start {
         interval,
         first: of_first,
         window_used,
@@ -258,6 +263,21 @@ mod tests {
         let mut lossy = samples(&[14_000, 28_000, 56_000, 113_000]);
         lossy.iter_mut().skip(5).for_each(|sample| sample.out_of_order_segments = 1);
         assert_eq!(first(&lossy), None);
+    }
+
+    /// As a receiver makes it larger by what was read: by a quarter first.
+    #[test]
+    fn flights_that_fill_a_window_that_grows_slower_are_the_windows_too() {
+        let rounds = [64_000, 80_000, 228_000, 683_000];
+        let used = |part: u64| {
+            let mut samples = samples(&rounds);
+            for (at, sample) in samples.iter_mut().enumerate() {
+                sample.rwnd_bytes = rounds.get(at / 5 + 1).map(|next| (next * 100 / part) as u32);
+            }
+            first(&samples).and_then(|start| start.window_used)
+        };
+        assert!(used(100).is_some_and(|used| used > 0.95));
+        assert_eq!(used(90), None);
     }
 
     /// Round trips of 50 ms in which the data come at a time of their own, each with a sample each 5 ms.

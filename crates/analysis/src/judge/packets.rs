@@ -115,6 +115,11 @@ mod tests {
         assert_eq!(of(|span| span.full_window_share = 0.5), Release::ReceiveWindow);
         let half_full = |span: &mut PacketSpan| (span.full_window_share, span.fill) = (0.9, Some(0.5));
         assert_ne!(of(half_full), Release::ReceiveWindow, "half of it is out when ACKs come");
+        let growing = |span: &mut PacketSpan| {
+            half_full(span);
+            span.flight_change = 0.2;
+        };
+        assert_eq!(of(growing), Release::ReceiveWindow, "of the last, largest window");
         assert_eq!(of(|span| span.bytes_of_a_push = Some(100_000.0)), Release::SendBuffer);
         assert_eq!(of(|span| span.bytes_of_a_push = Some(4_000.0)), Release::Application);
         let paced = |span: &mut PacketSpan| (span.prompt_share, span.unevenness) = (0.1, Some(0.1));

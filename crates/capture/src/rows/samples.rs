@@ -9,6 +9,10 @@ use std::num::{NonZeroU16, NonZeroU32};
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
 const PROMPT_NS: u64 = 100_000;
 
+/// And a burst after a silence, where a program is woken first and writes: nanoseconds, and this part of the path's round trip at most.
+const WOKEN_NS: u64 = 2_000_000;
+const WOKEN_PART: u64 = 16;
+
 /// No byte ends there.
 const ACKED: u64 = u64::MAX;
 
@@ -55,7 +59,8 @@ impl Clocking {
     #[inline]
     pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
         let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
-        let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
+        let since_ack_ns = event.time_ns.saturating_sub(self.last_ack_ns);
+        let is_prompt = since_ack_ns <= PROMPT_NS;
         let let_out = if is_prompt { &mut self.prompt } else { &mut self.unprompted };
         *let_out = let_out.saturating_add(event.payload);
         if is_prompt {
@@ -64,10 +69,11 @@ impl Clocking {
             self.clocked = self.clocked.saturating_add(clocked);
         }
         let silent_ns = event.time_ns.saturating_sub(self.last_data_ns);
-        let is_burst = |rtt_us: u32| rtt_us > 0 && silent_ns >= u64::from(rtt_us.div_ceil(2)) * 1_000;
-        if self.last_data_ns > 0 && connection.full_rtt_us().is_some_and(is_burst) {
+        let rtt_ns = connection.full_rtt_us().map_or(0, |us| u64::from(us) * 1_000);
+        if self.last_data_ns > 0 && rtt_ns > 0 && silent_ns >= rtt_ns.div_ceil(2) {
+            let woken_ns = (rtt_ns / WOKEN_PART).clamp(PROMPT_NS, WOKEN_NS);
             self.bursts = self.bursts.saturating_add(1);
-            self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(is_prompt));
+            self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(since_ack_ns <= woken_ns));
         }
         self.last_data_ns = event.time_ns;
         if self.full_to == 0 && event.payload >= own.mss_bytes() {

@@ -105,7 +105,7 @@ pub struct PacketSample {
     /// Times in the interval that new data came after none for at least half of the path's round trip; 0 where that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bursts: u16,
-    /// Of these, those that followed an ACK at once.
+    /// Of these, those that followed an ACK at once, or as soon as a program that was woken writes: within 2 ms, and a sixteenth of the round trip.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clocked_bursts: u16,
     /// Segments with PSH in the interval that tell of a write's end.

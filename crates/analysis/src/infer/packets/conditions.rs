@@ -7,7 +7,14 @@ use pipefill_core::evidence::PacketSpan;
 /// Whether the sender waits for room in the advertised window, and fills it.
 pub(crate) fn uses_window(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     compare.at_least(t.packet_window_full, span.full_window_share)
-        && span.fill.is_none_or(|fill| compare.at_least(t.packet_window_filled, fill))
+        && (is_filled_while_it_grows(span, t, compare)
+            || span.fill.is_none_or(|fill| compare.at_least(t.packet_window_filled, fill)))
+}
+
+/// Whether a window that grows has no room all the time: most of the time less was out than in the end.
+fn is_filled_while_it_grows(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.above(t.packet_flight_same, span.flight_change)
+        && compare.at_least(t.packet_window_always, span.full_window_share)
 }
 
 /// Whether the queue of written data runs dry.
