@@ -1,13 +1,13 @@
 //! Samples of every connection, by its packets: what they show of each direction, every 10 ms. No estimate and no verdict.
 //!
 //! Memory: samples of a connection are thinned out beyond [`SAMPLES_MAX`], and all together bounded by [`ALL_SAMPLES_MAX`]; connections beyond
-//! that have their counts and no samples.
+//! that have their counts and no samples. At most [`LOGS_MAX`] of them have a log.
 
 mod bucket;
 mod conversation;
 mod events;
 mod followings;
-mod passing;
+mod packet_log;
 mod samples;
 
 use crate::headers::Endpoint;
@@ -18,7 +18,7 @@ pub use conversation::Answers;
 use events::Events;
 pub use events::{EventKind, FlowEvent};
 use followings::Followings;
-use passing::Passing;
+use packet_log::PacketLogs;
 use pipefill_core::record::{BucketFit, CapturePoint, PacketSample, StreamEnd};
 use samples::{Clocking, SamplePair};
 
@@ -28,6 +28,8 @@ const EVERY_NS: u64 = 10_000_000;
 const SAMPLES_MAX: usize = 1 << 12;
 /// Samples of all connections together.
 const ALL_SAMPLES_MAX: usize = 1 << 19;
+/// Connections that are logged packet by packet at a time.
+const LOGS_MAX: usize = 1 << 10;
 /// Connections that have ended and are kept; beyond it the smaller half goes.
 const DONE_MAX: usize = 1 << 14;
 /// Ticks of the capture's clock that a rate is measured over at least: its error is one of them.
@@ -40,6 +42,8 @@ const PAUSE_SAMPLES: u64 = 64;
 pub struct Sampling {
     followed: Followings,
     samples: usize,
+    /// Connections with a log.
+    logs: usize,
     done: Vec<Watched>,
     left_out: u64,
 }
@@ -71,7 +75,7 @@ struct Followed {
     clocking: [Clocking; 2],
     conversation: Conversation,
     events: Events,
-    passing: Passing,
+    packet_logs: PacketLogs,
 }
 
 impl Sampling {
@@ -115,19 +119,23 @@ fn payload(connection: &Connection) -> u64 {
 impl Observer for Sampling {
     #[inline(always)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
+        let may_log = self.logs < LOGS_MAX;
         let Some(followed) = self.followed(connection, event) else { return };
         if followed.stretch != connection.stretch() {
             followed.clock_was_set(connection.stretch(), event.time_ns);
         }
-        followed.observe(connection, event);
+        let logs = usize::from(followed.observe(connection, event, may_log));
         if event.time_ns >= followed.next_ns {
             let (before, now) = followed.sample(connection, event);
             self.samples = (self.samples + now).saturating_sub(before);
         }
+        self.logs += logs;
     }
 
     fn ended(&mut self, connection: &Connection, _why: Ended) {
         let followed = self.followed.remove(connection.id());
+        let has_log = followed.as_ref().is_some_and(|followed| followed.packet_logs.has_begun());
+        self.logs -= usize::from(has_log);
         if payload(connection) == 0 {
             return;
         }
@@ -136,7 +144,7 @@ impl Observer for Sampling {
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             followed.conversation.finish(connection);
             answers = Side::BOTH.map(|side| followed.conversation.answers(side));
-            let found = Side::BOTH.map(|side| followed.passing.bucket(connection, side));
+            let found = Side::BOTH.map(|side| followed.packet_logs.bucket(connection, side));
             buckets = found.iter().any(Option::is_some).then(|| Box::new(found));
             followed.fill_the_pause(connection.last_ns(), None);
             (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
@@ -171,7 +179,7 @@ impl Followed {
             clocking,
             conversation,
             events: Events::default(),
-            passing: Passing::default(),
+            packet_logs: PacketLogs::default(),
         }
     }
 
@@ -182,13 +190,14 @@ impl Followed {
         self.clocking.iter_mut().for_each(Clocking::begin_anew);
         self.conversation.clock_was_set();
         self.events.clock_was_set();
-        self.passing.clock_was_set();
+        self.packet_logs.clock_was_set();
     }
 
+    /// Returns whether its log begins with this segment, which it does only where it `may_log`.
     #[inline(always)]
-    fn observe(&mut self, connection: &Connection, event: &Event) {
+    fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
         self.conversation.observe(connection, event);
-        self.passing.observe(event);
+        let begins = self.packet_logs.observe(event, may_log);
         self.events.observe(connection, event, self.clocking.map(|clocking| clocking.is_out));
         for side in Side::BOTH {
             self.clocking[side as usize].is_out = connection.half(side).unacked_bytes() > 0;
@@ -201,6 +210,7 @@ impl Followed {
             let peer = event.side.other();
             self.clocking[peer as usize].acked(event.time_ns, connection.half(peer));
         }
+        begins
     }
 
     /// Takes a sample. Returns how many there were, and are.

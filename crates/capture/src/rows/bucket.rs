@@ -1,15 +1,14 @@
-//! Fits a bucket that overflows to the segments that passed and those that were lost: at the losses it is full, and at no other time.
+//! Fits a leaky bucket to the segments of a direction that passed and those that were lost.
 //!
-//! A queue of a constant rate loses what no longer fits, and a policer what finds no token: both are a bucket into which is poured what passes, and which
-//! empties at that rate. Chance takes a segment at any filling. The rate is sought among many: by the true one, losses come at the fullest, and always at
-//! the same filling. A loss is seen as a segment that is sent again, or as a hole that is filled later: then it passed right after the packet before.
+//! A queue of a constant rate drops what no longer fits, a policer what finds no token: both are a bucket that every passing segment fills and that empties
+//! at a constant rate. At the true rate the bucket is fullest, and always as full, when segments are lost. Random loss comes at any level.
 
 use pipefill_core::record::BucketFit;
 use std::ops::Range;
 
-/// Fewer losses are explained by any bucket.
+/// Any bucket explains fewer losses.
 const LOST_MIN: usize = 5;
-/// Segments that it holds at least: of what comes evenly a smaller one has one more after each segment, whatever was lost then.
+/// The bucket holds at least this many segments: a smaller one is full after each segment of an even flow, whatever is lost then.
 const HOLDS_MIN: u32 = 4;
 /// Rates that are tried: from the mean rate over this …
 const SLOWEST: f64 = 5.0;
@@ -20,17 +19,17 @@ const STEP: f64 = 1.12;
 const FINE_STEP: f64 = 1.015;
 /// What a spread of 1 costs, as a part of a rank: between rates with nearly the same rank the one at which the bucket is always as full.
 const SPREAD_COSTS: f64 = 0.25;
-/// A rate explains the losses as well as another one where its score is at most so much lower.
+/// A rate explains the losses as well as another one where its score is lower by at most this.
 const AS_WELL: f64 = 0.02;
 /// Rates that are compared so, in either direction.
 const STEPS_MAX: usize = 48;
 /// Segments that passed and are compared with those that were lost, at most.
 const COMPARED_MAX: usize = 1 << 10;
-/// So many segments passed between two losses that are no single event.
+/// Losses with at least this many passed segments between them are two events.
 const BETWEEN_EVENTS: u32 = 8;
-/// Segments next to a loss on either side, of which the shortest round trip counts: an ACK may wait for the next segment.
+/// Segments on either side of a loss whose shortest round trip counts: an ACK may wait for the next segment.
 const NEIGHBOURS: usize = 2;
-/// A segment that left so much later, microseconds, says nothing of what was in the bucket at the loss.
+/// A segment that left this much earlier or later, microseconds, met another level.
 const NEIGHBOUR_US: u32 = 5_000;
 /// Sequence numbers that are further ahead lie before the first.
 const REACH: u32 = 1 << 31;
@@ -40,28 +39,28 @@ const HIGH: f64 = 0.9;
 
 /// A packet with payload. Times and sequence numbers are their last 32 bits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passage {
+pub(super) struct LoggedPacket {
     pub(super) at_us: u32,
     /// Its first sequence number.
     pub(super) from: u32,
     pub(super) bytes: u32,
-    pub(super) kind: PassageKind,
+    pub(super) kind: LoggedKind,
 }
 
-/// What a packet with payload is.
+/// How a packet came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PassageKind {
-    /// For the first time.
+pub(super) enum LoggedKind {
+    /// Its data passed for the first time.
     New,
-    /// Since it was lost.
+    /// Its data was lost before.
     Again,
-    /// A copy of what may have arrived, or overtaken by others: it was not lost.
+    /// Its data was not lost: others overtook it, or it is a probe.
     Late,
 }
 
-/// Sequence numbers that had arrived: from the first one on where none is given.
+/// Data that arrived, by its sequence numbers: all up to `to` where `from` is absent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct LoggedAck {
     pub(super) at_us: u32,
     pub(super) from: Option<u32>,
     pub(super) to: u32,
@@ -78,17 +77,17 @@ struct Piece {
     hole: Option<usize>,
 }
 
-/// Where the last copy of a part of the data is.
+/// A part of the data, and where its last copy is.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     from: u32,
     to: u32,
-    copy: Copied,
+    copy: LastCopy,
 }
 
-/// In the packet at that place, or nowhere: it left the hole before that packet.
+/// In the packet at that index, or nowhere: it left the hole before that packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Copied {
+enum LastCopy {
     Missing(usize),
     Passed(usize),
 }
@@ -109,10 +108,10 @@ impl Fit {
     }
 }
 
-/// `None` where less is lost than shows it.
-pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<BucketFit> {
-    let (mss, zero) = (mss.max(1), passages.first()?);
-    let pieces = pieces(passages);
+/// `None` where there are too few losses, or all packets have one time.
+pub(super) fn fit(packets: &[LoggedPacket], acks: &[LoggedAck], mss: u32) -> Option<BucketFit> {
+    let (mss, zero) = (mss.max(1), packets.first()?);
+    let pieces = pieces(packets);
     let lost = || pieces.iter().filter(|piece| piece.is_lost);
     let (first, last) = (pieces.first()?, pieces.last()?);
     let span_us = last.at_us.saturating_sub(first.at_us);
@@ -127,15 +126,14 @@ pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<
     let (found, most) = (farthest(&pieces, best, 1.0 / STEP), farthest(&pieces, best, STEP));
     let begins = events(&pieces, mss);
     let spacing = |at: usize| {
-        let us_of_byte =
-            before_hole(&pieces[at], passages).or_else(|| before_sacks(&pieces[at], answers, zero));
+        let us_of_byte = before_hole(&pieces[at], packets).or_else(|| before_sacks(&pieces[at], acks, zero));
         us_of_byte.map(|us| us * found.rate)
     };
-    // Where most were lost before they passed, ACKs are those of the receiver beside.
+    // Near the receiver a lost segment is not seen, and an ACK comes at once.
     let are_seen = 2 * begins.iter().filter(|&&at| pieces[at].hole.is_none()).count() > begins.len();
-    let rtts = begins.iter().filter(|_| are_seen).filter_map(|&at| round_trip_us(&pieces, at, answers, zero));
+    let rtts = begins.iter().filter(|_| are_seen).filter_map(|&at| round_trip_us(&pieces, at, acks, zero));
     let passed = pieces.iter().step_by(pieces.len().div_ceil(COMPARED_MAX)).filter(|piece| !piece.is_lost);
-    let least_us = passed.filter_map(|piece| answered_us(piece, answers, zero)).min().map_or(0.0, f64::from);
+    let least_us = passed.filter_map(|piece| answered_us(piece, acks, zero)).min().map_or(0.0, f64::from);
     let whole = |value: f64| value.round() as u32;
     let bps = |rate: f64| (rate * 8e6).round() as u64;
     Some(BucketFit {
@@ -153,13 +151,13 @@ pub(super) fn fit(passages: &[Passage], answers: &[Answer], mss: u32) -> Option<
 }
 
 /// What passed and what was lost. Times and sequence numbers count from the first packet.
-fn pieces(passages: &[Passage]) -> Vec<Piece> {
-    let lost = lost_parts(passages);
-    let Some(first) = passages.first() else { return Vec::new() };
-    let mut pieces: Vec<Piece> = Vec::with_capacity(passages.len() + 2 * lost.len());
+fn pieces(packets: &[LoggedPacket]) -> Vec<Piece> {
+    let lost = lost_parts(packets);
+    let Some(first) = packets.first() else { return Vec::new() };
+    let mut pieces: Vec<Piece> = Vec::with_capacity(packets.len() + 2 * lost.len());
     let mut last_us = 0;
-    for (place, passage) in passages.iter().enumerate() {
-        let of = |copy: Copied| {
+    for (place, packet) in packets.iter().enumerate() {
+        let of = |copy: LastCopy| {
             let begin = lost.partition_point(|part| part.copy < copy);
             lost[begin..].iter().take_while(move |part| part.copy == copy)
         };
@@ -168,13 +166,13 @@ fn pieces(passages: &[Passage]) -> Vec<Piece> {
                 pieces.push(Piece { at_us, from, bytes: to - from, is_lost, hole });
             }
         };
-        for hole in of(Copied::Missing(place)) {
+        for hole in of(LastCopy::Missing(place)) {
             push(last_us, hole.from, hole.to, true, Some(place));
         }
-        let at_us = passage.at_us.wrapping_sub(first.at_us);
-        let mut from = passage.from.wrapping_sub(first.from);
-        let to = from.saturating_add(passage.bytes);
-        for part in of(Copied::Passed(place)) {
+        let at_us = packet.at_us.wrapping_sub(first.at_us);
+        let mut from = packet.from.wrapping_sub(first.from);
+        let to = from.saturating_add(packet.bytes);
+        for part in of(LastCopy::Passed(place)) {
             push(at_us, from, part.from, false, None);
             push(at_us, part.from, part.to, true, None);
             from = part.to;
@@ -186,24 +184,24 @@ fn pieces(passages: &[Passage]) -> Vec<Piece> {
 }
 
 /// The parts that were lost, by the packet that had them, or that came after their hole.
-fn lost_parts(passages: &[Passage]) -> Vec<Part> {
-    let Some(first) = passages.first() else { return Vec::new() };
+fn lost_parts(packets: &[LoggedPacket]) -> Vec<Part> {
+    let Some(first) = packets.first() else { return Vec::new() };
     let (mut lost, mut last, mut sent_to) = (Vec::new(), Vec::<Part>::new(), 0);
-    for (place, passage) in passages.iter().enumerate() {
-        let from = passage.from.wrapping_sub(first.from);
-        let to = from.saturating_add(passage.bytes);
+    for (place, packet) in packets.iter().enumerate() {
+        let from = packet.from.wrapping_sub(first.from);
+        let to = from.saturating_add(packet.bytes);
         if to > REACH {
             continue;
         }
         let known = from.min(sent_to)..to.min(sent_to);
         if from > sent_to {
-            last.push(Part { from: sent_to, to: from, copy: Copied::Missing(place) });
+            last.push(Part { from: sent_to, to: from, copy: LastCopy::Missing(place) });
         }
         if to > sent_to {
-            last.push(Part { from: from.max(sent_to), to, copy: Copied::Passed(place) });
+            last.push(Part { from: from.max(sent_to), to, copy: LastCopy::Passed(place) });
             sent_to = to;
         }
-        came_again(&mut last, &mut lost, known, place, passage.kind);
+        came_again(&mut last, &mut lost, known, place, packet.kind);
     }
     // What is missing at the end is missing in the capture.
     lost.sort_unstable_by_key(|part| (part.copy, part.from));
@@ -211,13 +209,7 @@ fn lost_parts(passages: &[Passage]) -> Vec<Part> {
 }
 
 /// What passes again in `known` was lost before, or, where it comes late, was not.
-fn came_again(
-    last: &mut Vec<Part>,
-    lost: &mut Vec<Part>,
-    known: Range<u32>,
-    place: usize,
-    kind: PassageKind,
-) {
+fn came_again(last: &mut Vec<Part>, lost: &mut Vec<Part>, known: Range<u32>, place: usize, kind: LoggedKind) {
     let (from, to) = (known.start, known.end);
     let begin = last.partition_point(|part| part.to <= from);
     let end = last.partition_point(|part| part.from < to);
@@ -227,10 +219,10 @@ fn came_again(
     let parts: Vec<Part> = last[begin..end].to_vec();
     let edges = [
         parts.first().map(|part| Part { to: from, ..*part }),
-        Some(Part { from, to, copy: Copied::Passed(place) }),
+        Some(Part { from, to, copy: LastCopy::Passed(place) }),
         parts.last().map(|part| Part { from: to, ..*part }),
     ];
-    if kind == PassageKind::Again {
+    if kind == LoggedKind::Again {
         lost.extend(parts.iter().map(|part| Part {
             from: part.from.max(from),
             to: part.to.min(to),
@@ -301,44 +293,43 @@ fn events(pieces: &[Piece], mss: u32) -> Vec<usize> {
 }
 
 /// The shortest of the segments next to the one at `at`, which was seen before it was lost.
-fn round_trip_us(pieces: &[Piece], at: usize, answers: &[Answer], zero: &Passage) -> Option<f64> {
+fn round_trip_us(pieces: &[Piece], at: usize, acks: &[LoggedAck], zero: &LoggedPacket) -> Option<f64> {
     let lost = pieces.get(at).filter(|piece| piece.hole.is_none())?;
     let before = pieces[..at].iter().rev().filter(|piece| !piece.is_lost).take(NEIGHBOURS);
     let after = pieces[at..].iter().filter(|piece| !piece.is_lost).take(NEIGHBOURS);
     let near = before.chain(after).filter(|piece| piece.at_us.abs_diff(lost.at_us) <= NEIGHBOUR_US);
-    near.filter_map(|piece| answered_us(piece, answers, zero)).map(f64::from).reduce(f64::min)
+    near.filter_map(|piece| answered_us(piece, acks, zero)).map(f64::from).reduce(f64::min)
 }
 
 /// From when `piece` passed until it was acknowledged; its time and number count from `zero`.
-fn answered_us(piece: &Piece, answers: &[Answer], zero: &Passage) -> Option<u32> {
-    let at_us = |answer: &Answer| answer.at_us.wrapping_sub(zero.at_us);
+fn answered_us(piece: &Piece, acks: &[LoggedAck], zero: &LoggedPacket) -> Option<u32> {
+    let at_us = |ack: &LoggedAck| ack.at_us.wrapping_sub(zero.at_us);
     let place = |seq: u32| i64::from(seq.wrapping_sub(zero.from) as i32);
     let (from, to) = (i64::from(piece.from), i64::from(piece.from) + i64::from(piece.bytes));
-    let since = answers.partition_point(|answer| at_us(answer) < piece.at_us);
-    let covers =
-        |answer: &&Answer| answer.from.is_none_or(|seq| place(seq) <= from) && place(answer.to) >= to;
-    answers[since..].iter().find(covers).map(|answer| at_us(answer) - piece.at_us)
+    let since = acks.partition_point(|ack| at_us(ack) < piece.at_us);
+    let covers = |ack: &&LoggedAck| ack.from.is_none_or(|seq| place(seq) <= from) && place(ack.to) >= to;
+    acks[since..].iter().find(covers).map(|ack| at_us(ack) - piece.at_us)
 }
 
 /// Between the last two packets before the hole of `piece`, microseconds for each byte of the second.
-fn before_hole(piece: &Piece, passages: &[Passage]) -> Option<f64> {
-    let before = passages.get(..piece.hole?)?;
+fn before_hole(piece: &Piece, packets: &[LoggedPacket]) -> Option<f64> {
+    let before = packets.get(..piece.hole?)?;
     let [.., first, second] = before else { return None };
-    let is_new = |passage: &Passage| passage.kind == PassageKind::New;
+    let is_new = |packet: &LoggedPacket| packet.kind == LoggedKind::New;
     let apart_us = f64::from(second.at_us.wrapping_sub(first.at_us));
     (is_new(first) && is_new(second)).then(|| apart_us / f64::from(second.bytes.max(1)))
 }
 
 /// Between the last two ACKs before the one that shows that `piece` is missing, microseconds for each byte that the second acknowledges.
-fn before_sacks(piece: &Piece, answers: &[Answer], zero: &Passage) -> Option<f64> {
+fn before_sacks(piece: &Piece, acks: &[LoggedAck], zero: &LoggedPacket) -> Option<f64> {
     if piece.hole.is_some() {
         return None;
     }
-    let at_us = |answer: &Answer| answer.at_us.wrapping_sub(zero.at_us);
-    let since = answers.partition_point(|answer| at_us(answer) < piece.at_us);
+    let at_us = |ack: &LoggedAck| ack.at_us.wrapping_sub(zero.at_us);
+    let since = acks.partition_point(|ack| at_us(ack) < piece.at_us);
     let is_above = |seq: u32| seq.wrapping_sub(zero.from).wrapping_sub(piece.from) < REACH;
-    let shown = answers[since..].iter().position(|answer| answer.from.is_some_and(is_above))?;
-    let [.., first, second] = &answers[..since + shown] else { return None };
+    let shown = acks[since..].iter().position(|ack| ack.from.is_some_and(is_above))?;
+    let [.., first, second] = &acks[..since + shown] else { return None };
     let bytes = second.to.wrapping_sub(first.to);
     let are_in_order = first.from.is_none() && second.from.is_none() && (1..REACH).contains(&bytes);
     are_in_order.then(|| f64::from(second.at_us.wrapping_sub(first.at_us)) / f64::from(bytes))
@@ -371,8 +362,8 @@ mod tests {
     const HOLDS: f64 = 43_440.0;
 
     /// Flights of 25 to 45 segments, in each of which `is_lost` says of a segment at a time whether it is lost. As they pass before it, or after it.
-    fn flights(is_before: bool, mut is_lost: impl FnMut(u32) -> bool) -> Vec<Passage> {
-        let mut passages: Vec<Passage> = Vec::new();
+    fn flights(is_before: bool, mut is_lost: impl FnMut(u32) -> bool) -> Vec<LoggedPacket> {
+        let mut packets: Vec<LoggedPacket> = Vec::new();
         let (mut next, mut missing) = (0, Vec::new());
         for round in 0..60 {
             let segments = 25 + round % 20;
@@ -382,20 +373,20 @@ mod tests {
             for _ in 0..segments {
                 let again = due.pop();
                 let from = again.unwrap_or(next);
-                let kind = if again.is_some() { PassageKind::Again } else { PassageKind::New };
+                let kind = if again.is_some() { LoggedKind::Again } else { LoggedKind::New };
                 let is_gone = is_lost(at_us);
                 if is_gone {
                     missing.push(from);
                 }
                 if is_before || !is_gone {
-                    passages.push(Passage { at_us, from, bytes: MSS, kind });
+                    packets.push(LoggedPacket { at_us, from, bytes: MSS, kind });
                 }
                 next += if again.is_none() { MSS } else { 0 };
                 at_us += 20;
             }
             missing.extend(due);
         }
-        passages
+        packets
     }
 
     /// What no longer fits into a bucket is lost.
@@ -433,15 +424,15 @@ mod tests {
     /// A second packet of each pair comes when the first has left the queue; 20 µs later where nothing holds it.
     #[test]
     fn what_leaves_a_queue_comes_at_its_rate() {
-        let behind_queue: Vec<Passage> = flights(false, overflow())
+        let behind_queue: Vec<LoggedPacket> = flights(false, overflow())
             .into_iter()
-            .map(|passage| {
-                let [round, place] = [passage.at_us / ROUND_US, passage.at_us % ROUND_US / 20];
+            .map(|packet| {
+                let [round, place] = [packet.at_us / ROUND_US, packet.at_us % ROUND_US / 20];
                 let at_us = round * ROUND_US + (f64::from(place * MSS) / RATE) as u32;
-                Passage { at_us, ..passage }
+                LoggedPacket { at_us, ..packet }
             })
             .collect();
-        let spacing = |passages: &[Passage]| fit(passages, &[], MSS).unwrap().spacing_permille.unwrap();
+        let spacing = |packets: &[LoggedPacket]| fit(packets, &[], MSS).unwrap().spacing_permille.unwrap();
         assert!(spacing(&flights(false, overflow())) < 100);
         let queued = spacing(&behind_queue);
         assert!((700..1_400).contains(&queued), "{queued}");
@@ -449,29 +440,29 @@ mod tests {
 
     #[test]
     fn round_trips_and_spacing_of_acks_are_those_next_to_a_loss() {
-        let passages = flights(true, overflow());
+        let packets = flights(true, overflow());
         // Each is acknowledged 30 ms later, by itself.
-        let mut answers: Vec<Answer> = passages
+        let mut acks: Vec<LoggedAck> = packets
             .iter()
-            .map(|passage| Answer {
-                at_us: passage.at_us + 30_000,
-                from: Some(passage.from),
-                to: passage.from + passage.bytes,
+            .map(|packet| LoggedAck {
+                at_us: packet.at_us + 30_000,
+                from: Some(packet.from),
+                to: packet.from + packet.bytes,
             })
             .collect();
-        answers.sort_by_key(|answer| answer.at_us);
-        let found = fit(&passages, &answers, MSS).unwrap();
+        acks.sort_by_key(|ack| ack.at_us);
+        let found = fit(&packets, &acks, MSS).unwrap();
         assert_eq!((found.waited_us, found.spacing_permille), (Some(0), None), "all are SACKs");
     }
 
     #[test]
     fn a_copy_of_what_had_arrived_is_no_loss_and_a_few_losses_show_nothing() {
-        let late = |passages: Vec<Passage>| -> Vec<Passage> {
-            passages
+        let late = |packets: Vec<LoggedPacket>| -> Vec<LoggedPacket> {
+            packets
                 .into_iter()
-                .map(|passage| match passage.kind {
-                    PassageKind::Again => Passage { kind: PassageKind::Late, ..passage },
-                    _ => passage,
+                .map(|packet| match packet.kind {
+                    LoggedKind::Again => LoggedPacket { kind: LoggedKind::Late, ..packet },
+                    _ => packet,
                 })
                 .collect()
         };
@@ -493,16 +484,16 @@ mod tests {
             all in prop::collection::vec((any::<u32>(), any::<u32>(), 0..70_000_u32, 0..3_u8), 0..200),
             mss in 0..2_000_u32,
         ) {
-            let passages: Vec<Passage> = all
+            let packets: Vec<LoggedPacket> = all
                 .into_iter()
-                .map(|(at_us, from, bytes, kind)| Passage {
+                .map(|(at_us, from, bytes, kind)| LoggedPacket {
                     at_us,
                     from: from % 500_000,
                     bytes,
-                    kind: [PassageKind::New, PassageKind::Again, PassageKind::Late][usize::from(kind)],
+                    kind: [LoggedKind::New, LoggedKind::Again, LoggedKind::Late][usize::from(kind)],
                 })
                 .collect();
-            if let Some(fit) = fit(&passages, &[], mss.max(500)) {
+            if let Some(fit) = fit(&packets, &[], mss.max(500)) {
                 prop_assert!(fit.rank_permille <= 1_000);
                 prop_assert!(fit.payload_bps <= fit.most_payload_bps);
             }
