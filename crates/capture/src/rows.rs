@@ -15,8 +15,8 @@ use crate::tcp::{Connection, Ended, Event, Observer, RATE_ROUNDS, SegmentKind, S
 use conversation::Conversation;
 
 pub use conversation::Answers;
-use events::Events;
 pub use events::{EventKind, FlowEvent};
+use events::{Events, Happened};
 use followings::Followings;
 use packet_log::PacketLogs;
 use pipefill_core::record::{BucketFit, CapturePoint, PacketSample, StreamEnd};
@@ -55,7 +55,7 @@ pub struct Watched {
     pub connection: Connection,
     samples: Vec<SamplePair>,
     every_ns: u64,
-    events: Events,
+    happened: Happened,
     answers: [Answers; 2],
     /// Boxed: most connections lose nothing.
     buckets: Option<Box<[Option<BucketFit>; 2]>>,
@@ -72,6 +72,8 @@ struct Followed {
     next_ns: u64,
     /// [`Connection::stretch`] of the last packet.
     stretch: u32,
+    /// Packets with data before there is a log.
+    unlogged: u8,
     clocking: [Clocking; 2],
     conversation: Conversation,
     events: Events,
@@ -139,7 +141,7 @@ impl Observer for Sampling {
         if payload(connection) == 0 {
             return;
         }
-        let (mut samples, mut every_ns, mut events) = (Vec::new(), EVERY_NS, Events::default());
+        let (mut samples, mut every_ns, mut happened) = (Vec::new(), EVERY_NS, Happened::default());
         let (mut answers, mut buckets) = ([Answers::default(); 2], None);
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             followed.conversation.finish(connection);
@@ -147,7 +149,8 @@ impl Observer for Sampling {
             let found = Side::BOTH.map(|side| followed.packet_logs.bucket(connection, side));
             buckets = found.iter().any(Option::is_some).then(|| Box::new(found));
             followed.fill_the_pause(connection.last_ns(), None);
-            (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
+            (samples, every_ns) = (followed.samples, followed.every_ns);
+            happened = followed.events.into_happened();
             samples.reserve_exact(1);
             let mut clocking = followed.clocking;
             clocking.iter_mut().for_each(Clocking::begin);
@@ -158,7 +161,7 @@ impl Observer for Sampling {
             connection: connection.clone(),
             samples,
             every_ns,
-            events,
+            happened,
             answers,
             buckets,
             resolution_us: 0,
@@ -176,6 +179,7 @@ impl Followed {
             every_ns: EVERY_NS,
             next_ns: now_ns,
             stretch,
+            unlogged: 0,
             clocking,
             conversation,
             events: Events::default(),
@@ -197,7 +201,7 @@ impl Followed {
     #[inline(always)]
     fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
         self.conversation.observe(connection, event);
-        let begins = self.packet_logs.observe(event, may_log);
+        let begins = self.packet_logs.observe(event, &mut self.unlogged, may_log);
         self.events.observe(connection, event, self.clocking.map(|clocking| clocking.is_out));
         for side in Side::BOTH {
             self.clocking[side as usize].is_out = connection.half(side).unacked_bytes() > 0;
@@ -260,7 +264,7 @@ impl Watched {
 
     /// What happened to the data of `sender`, in no order.
     pub fn events(&self, sender: Side) -> Vec<FlowEvent> {
-        self.events.of(sender)
+        self.happened.as_ref().map_or_else(Vec::new, |happened| happened[sender as usize].clone())
     }
 
     /// What the losses of the data of `sender` show of a bucket that overflows; none where the capture's clock is coarse.

@@ -42,12 +42,14 @@ pub struct FlowEvent {
     pub count: u64,
 }
 
+/// Events of each side's data. Boxed: most connections have none.
+pub(super) type Happened = Option<Box<[Vec<FlowEvent>; 2]>>;
+
 /// The events of both directions so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Events {
     last_ns: u64,
-    /// Of each side's data. Boxed: most connections have none.
-    happened: Option<Box<[Vec<FlowEvent>; 2]>>,
+    happened: Happened,
 }
 
 impl Events {
@@ -90,9 +92,9 @@ impl Events {
         self.last_ns = 0;
     }
 
-    /// Of the data of `side`.
-    pub(super) fn of(&self, side: Side) -> Vec<FlowEvent> {
-        self.happened.as_ref().map_or_else(Vec::new, |happened| happened[side as usize].clone())
+    /// All of them.
+    pub(super) fn into_happened(self) -> Happened {
+        self.happened
     }
 
     #[cold]

@@ -17,11 +17,7 @@ const SPAN_NS: u64 = 500 << 32;
 
 /// The logs of both directions.
 #[derive(Debug, Default)]
-pub(super) struct PacketLogs {
-    logs: Option<Box<[DirectionLog; 2]>>,
-    /// Packets with data before there was a log.
-    packets: u8,
-}
+pub(super) struct PacketLogs(Option<Box<[DirectionLog; 2]>>);
 
 /// The log of one direction.
 #[derive(Debug, Default)]
@@ -34,40 +30,36 @@ struct DirectionLog {
 }
 
 impl PacketLogs {
-    /// Logs a segment. Returns whether the log begins with it, which it does only where it `may_begin`.
+    /// Logs a segment. Returns whether the log begins with it: a packet with data after `unlogged` others, if it `may_begin`.
     #[inline(always)]
-    pub(super) fn observe(&mut self, event: &Event, may_begin: bool) -> bool {
-        if let Some(logs) = &mut self.logs {
+    pub(super) fn observe(&mut self, event: &Event, unlogged: &mut u8, may_begin: bool) -> bool {
+        if let Some(logs) = &mut self.0 {
             logs.iter_mut().zip(Side::BOTH).for_each(|(log, side)| log.observe(event, side));
             return false;
         }
-        event.payload > 0 && self.begins(may_begin)
-    }
-
-    fn begins(&mut self, may_begin: bool) -> bool {
-        self.packets = self.packets.saturating_add(1);
-        let begins = may_begin && self.packets >= FIRST_LOGGED;
+        *unlogged = unlogged.saturating_add(u8::from(event.payload > 0));
+        let begins = may_begin && *unlogged >= FIRST_LOGGED;
         if begins {
-            self.logs = Some(Box::default());
+            self.0 = Some(Box::default());
         }
         begins
     }
 
     /// Whether there is a log.
     pub(super) const fn has_begun(&self) -> bool {
-        self.logs.is_some()
+        self.0.is_some()
     }
 
     /// Begins anew: the capture's clock was set back.
     pub(super) fn clock_was_set(&mut self) {
-        if let Some(logs) = &mut self.logs {
+        if let Some(logs) = &mut self.0 {
             **logs = Default::default();
         }
     }
 
     /// The bucket that explains the losses of the data of `side`; `None` where there are few losses.
     pub(super) fn bucket(&self, connection: &Connection, side: Side) -> Option<BucketFit> {
-        let log = &self.logs.as_ref()?[side as usize];
+        let log = &self.0.as_ref()?[side as usize];
         bucket::fit(&log.packets, &log.acks, connection.half(side).mss_bytes())
     }
 }
