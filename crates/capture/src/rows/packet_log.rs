@@ -8,11 +8,11 @@ use pipefill_core::record::BucketFit;
 
 /// A log begins at this packet with data.
 const FIRST_LOGGED: u8 = 16;
-/// Packets of a direction in the log before its first loss; at least half of them are there once it is lost.
+/// Packets of a direction in the log before its first loss: the last ones.
 const BEFORE_LOSS_MAX: usize = 1 << 9;
 /// Packets of a direction in the log, and ACKs.
 const LOGGED_MAX: usize = 1 << 13;
-/// A log covers at most this time: its times have 32 bits.
+/// A log ends so long after the first loss: its times have 32 bits.
 const SPAN_NS: u64 = 500 << 32;
 
 /// The logs of both directions.
@@ -22,10 +22,13 @@ pub(super) struct PacketLogs(Option<Box<[DirectionLog; 2]>>);
 /// The log of one direction.
 #[derive(Debug, Default)]
 struct DirectionLog {
-    /// Time of the first packet, nanoseconds since 1970.
-    began_ns: u64,
     has_lost: bool,
+    /// Time of the first loss, nanoseconds since 1970.
+    lost_ns: u64,
+    /// In order of time; before the first loss a ring of [`BEFORE_LOSS_MAX`].
     packets: Vec<LoggedPacket>,
+    /// The oldest of a full ring.
+    next: usize,
     acks: Vec<LoggedAck>,
 }
 
@@ -34,7 +37,13 @@ impl PacketLogs {
     #[inline(always)]
     pub(super) fn observe(&mut self, event: &Event, unlogged: &mut u8, may_begin: bool) -> bool {
         if let Some(logs) = &mut self.0 {
-            logs.iter_mut().zip(Side::BOTH).for_each(|(log, side)| log.observe(event, side));
+            if event.payload > 0 {
+                logs[event.side as usize].push_packet(event);
+            }
+            let of_peer = &mut logs[event.side.other() as usize];
+            if of_peer.has_lost || event.kind == SegmentKind::DuplicateAck {
+                of_peer.push_ack(event);
+            }
             return false;
         }
         *unlogged = unlogged.saturating_add(u8::from(event.payload > 0));
@@ -65,52 +74,39 @@ impl PacketLogs {
 }
 
 impl DirectionLog {
-    /// Logs a segment of either side in the log of the data of `side`.
+    /// Logs a packet with data.
     #[inline(always)]
-    fn observe(&mut self, event: &Event, side: Side) {
-        if event.side != side {
-            self.has_lost |= event.kind == SegmentKind::DuplicateAck;
-            if self.has_lost {
-                self.push_ack(event);
-            }
-        } else if event.payload > 0 {
-            self.has_lost |= event.kind.is_retransmit();
-            self.push_packet(event);
+    fn push_packet(&mut self, event: &Event) {
+        if self.has_lost || event.kind != SegmentKind::New {
+            self.push_after_loss(event);
+        } else if self.packets.len() < BEFORE_LOSS_MAX {
+            self.packets.push(logged(event, LoggedKind::New));
+        } else {
+            self.packets[self.next] = logged(event, LoggedKind::New);
+            self.next = (self.next + 1) % BEFORE_LOSS_MAX;
         }
     }
 
-    fn push_packet(&mut self, event: &Event) {
+    #[cold]
+    #[inline(never)]
+    fn push_after_loss(&mut self, event: &Event) {
         let kind = match event.kind {
             SegmentKind::New => LoggedKind::New,
             SegmentKind::FastRetransmit | SegmentKind::RtoRetransmit => LoggedKind::Again,
             SegmentKind::OutOfOrder | SegmentKind::TlpRetransmit => LoggedKind::Late,
             _ => return,
         };
-        if !self.has_lost {
-            self.forget_old(event);
-        }
-        if self.packets.is_empty() {
-            self.began_ns = event.time_ns;
-        }
+        self.lose(event);
         if self.packets.len() < LOGGED_MAX && !self.is_over(event) {
-            let (at_us, from) = (micros(event), event.seq_from as u32);
-            self.packets.push(LoggedPacket { at_us, from, bytes: event.payload, kind });
-        }
-    }
-
-    /// Before the first loss only the last packets matter.
-    fn forget_old(&mut self, event: &Event) {
-        if self.is_over(event) {
-            self.packets.clear();
-        } else if self.packets.len() >= BEFORE_LOSS_MAX {
-            self.packets.drain(..BEFORE_LOSS_MAX / 2);
-            self.began_ns = event.time_ns;
+            self.packets.push(logged(event, kind));
         }
     }
 
     /// An ACK: up to where all data arrived, or the newest SACK block.
     #[cold]
+    #[inline(never)]
     fn push_ack(&mut self, event: &Event) {
+        self.lose(event);
         let Some(ack) = event.ack.filter(|_| self.acks.len() < LOGGED_MAX && !self.is_over(event)) else {
             return;
         };
@@ -119,9 +115,21 @@ impl DirectionLog {
         self.acks.push(LoggedAck { at_us: micros(event), from, to: to as u32 });
     }
 
-    const fn is_over(&self, event: &Event) -> bool {
-        event.time_ns.saturating_sub(self.began_ns) >= SPAN_NS
+    /// The first loss: from now on all packets are kept.
+    fn lose(&mut self, event: &Event) {
+        if !self.has_lost {
+            (self.has_lost, self.lost_ns) = (true, event.time_ns);
+            self.packets.rotate_left(self.next);
+        }
     }
+
+    const fn is_over(&self, event: &Event) -> bool {
+        event.time_ns.saturating_sub(self.lost_ns) >= SPAN_NS
+    }
+}
+
+fn logged(event: &Event, kind: LoggedKind) -> LoggedPacket {
+    LoggedPacket { at_us: micros(event), from: event.seq_from as u32, bytes: event.payload, kind }
 }
 
 /// The last 32 bits of the time in microseconds.
