@@ -267,7 +267,7 @@ impl Watched {
         self.happened.as_ref().map_or_else(Vec::new, |happened| happened[sender as usize].clone())
     }
 
-    /// What the losses of the data of `sender` show of a bucket that overflows; none where the capture's clock is coarse.
+    /// The leaky bucket that explains the losses of the data of `sender`; `None` where the capture's clock is coarse.
     pub fn bucket(&self, sender: Side) -> Option<BucketFit> {
         self.buckets.as_ref().filter(|_| self.resolution_us == 0)?[sender as usize]
     }

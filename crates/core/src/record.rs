@@ -155,7 +155,7 @@ pub struct StreamSummary {
     /// TCP, of a capture: what its packets show at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketSample>,
-    /// TCP, of a capture: what its segments were lost for, as a bucket that overflows; absent where few were lost.
+    /// TCP, of a capture: the leaky bucket that explains its losses; absent where there are few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<BucketFit>,
     /// UDP, on the path of `pipefill exec`: what the path and the receiving socket counted in all.

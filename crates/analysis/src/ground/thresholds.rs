@@ -341,21 +341,21 @@ thresholds! {
     /// And at the end of such a time this many times the average: what was saved up.
     policer_burst_rate: Infer, Times = 1.03, Source::Paper("Flach et al. (2016)");
 
-    /// A bucket that overflows explains losses where they came at this many times, …
+    /// A leaky bucket explains losses that come in at least this many events, …
     bucket_events: Infer, Count = 3.0, Source::Catalogue;
-    /// … where this part of the segments that passed found less in it than the lost ones, the mean, …
+    /// … where its level at a loss is above the level at this share of the passed segments, the mean, …
     bucket_rank: Infer, Share = 0.90, Source::Catalogue;
-    /// … and where it is always as full at a loss, but for this part.
+    /// … and its level at the losses varies by at most this part.
     bucket_spread: Infer, Share = 0.30, Source::Catalogue;
-    /// What leaves a queue shows its rate, where that is no further than this from those that explain the losses.
+    /// Segments leave a queue at its rate, which is within this factor of the rates that explain the losses, …
     bucket_rates_agree: Infer, Times = 1.15, Source::Catalogue;
-    /// … and where the highest of those is at most this many times the lowest.
+    /// … of which the highest is at most this many times the lowest.
     bucket_rates_narrow: Infer, Times = 3.5, Source::Catalogue;
-    /// By ACKs it does where this many segments have waited.
+    /// ACKs show that rate where segments beside a loss have waited behind at least this many others.
     bucket_rate_segments: Infer, Count = 2.0, Source::Catalogue;
-    /// It is a queue where what arrives before a loss comes this far apart, over what its rate gives, …
+    /// By ACKs it is a queue where those before a loss are at least this far apart, as a part of what the bucket's rate gives, …
     bucket_spacing: Infer, Share = 0.50, Source::Catalogue;
-    /// … and has waited for this many segments.
+    /// … and segments beside a loss have waited behind at least this many others.
     bucket_queue_segments: Infer, Count = 0.5, Source::Catalogue;
 
     /// A span of packets has this many round trips …
@@ -368,7 +368,7 @@ thresholds! {
     packet_window_full: Judge, Share = 0.50, Source::Catalogue;
     /// … unless less than this part of the largest flight is out when ACKs come.
     packet_window_filled: Judge, Share = 0.60, Source::Catalogue;
-    /// One that grows has no room in this part of the samples.
+    /// A window that grows is full where it has no room in this part of the samples.
     packet_window_always: Judge, Share = 0.90, Source::Catalogue;
     /// Between two PSHs a longer queue sends half of the largest window; with less than this part of that it has run dry.
     packet_dry: Judge, Share = 0.70, Source::Kernel("forced_push()");

@@ -1,6 +1,7 @@
-//! What a bucket that explains the losses is: a queue, in which what passes next to a loss has waited, or a policer, which lets it pass at once.
+//! Decides whether the leaky bucket that explains the losses of a direction is a queue or a policer.
 //!
-//! What leaves a queue arrives at its rate, one by one: that shows near the receiver too. A paced sender's segments come at nearly that rate, and have waited nowhere.
+//! Segments leave a queue at its rate, and have waited in it; a policer lets a burst pass at once. Segments of a paced sender come at nearly that rate too, but
+//! have not waited.
 
 use super::track::Track;
 use crate::ground::models::headers::Headers;
@@ -8,13 +9,13 @@ use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PERMILLE, SEGMENT_BYTES, Thresholds};
 use pipefill_core::record::{BucketFit, Fact, LossKind, PolicerFacts};
 
-/// Of the streams of one direction; `None` where no bucket explains their losses.
+/// What dropped segments of the streams of one direction; `None` where no bucket explains their losses.
 pub(super) fn kind(tracks: &[&Track], thresholds: &Thresholds) -> Option<LossKind> {
     let fit = find(tracks, thresholds)?;
     Some(if is_queue(&fit, thresholds)? { LossKind::Queue } else { LossKind::Policer })
 }
 
-/// What the policer lets through that dropped segments of these streams; `None` where losses show none.
+/// Rate and bucket of the policer that dropped segments of these streams; `None` where losses show no policer.
 pub(super) fn policer(
     tracks: &[&Track],
     headers: Headers,
@@ -31,8 +32,7 @@ pub(super) fn policer(
     })
 }
 
-/// The rate of the queue that dropped segments of these streams, bits per second of frames: that at which they leave it. `None` where losses show no queue, or
-/// another rate.
+/// The rate of the queue that dropped segments of these streams, bits per second of frames; `None` where losses show no queue, or the rate is uncertain.
 pub(super) fn rate(tracks: &[&Track], headers: Headers, thresholds: &Thresholds) -> Option<Fact<u64>> {
     let fit = find(tracks, thresholds).filter(|fit| is_queue(fit, thresholds) == Some(true))?;
     let has_waited =
@@ -44,7 +44,7 @@ pub(super) fn rate(tracks: &[&Track], headers: Headers, thresholds: &Thresholds)
     Some(Fact::inferred(rounded(leaves_bps * frames)))
 }
 
-/// The one that explains most losses.
+/// The bucket that explains the losses of the stream with most of them.
 fn find(tracks: &[&Track], thresholds: &Thresholds) -> Option<BucketFit> {
     let fits = tracks.iter().filter_map(|track| track.bucket);
     fits.filter(|fit| explains(fit, thresholds)).max_by_key(|fit| fit.lost_segments)
@@ -57,7 +57,7 @@ fn explains(fit: &BucketFit, thresholds: &Thresholds) -> bool {
         && spread <= thresholds.bucket_spread.value()
 }
 
-/// `None` where nothing arrived before a loss. ACKs may come for two segments at once: what they are of has to have waited too.
+/// `None` where nothing arrived before a loss. An ACK may stand for two segments, so ACKs show a queue only where segments have waited too.
 fn is_queue(fit: &BucketFit, thresholds: &Thresholds) -> Option<bool> {
     let spacing = f64::from(fit.spacing_permille?) / PERMILLE;
     Some(match waited_segments(fit) {
@@ -69,14 +69,14 @@ fn is_queue(fit: &BucketFit, thresholds: &Thresholds) -> Option<bool> {
     })
 }
 
-/// The rate at which segments arrive before a loss, bits per second of payload; `None` where it is none of those that explain the losses.
+/// The rate at which segments arrive before a loss, bits per second of payload; `None` where it is not among the rates that explain the losses.
 fn leaves_bps(fit: &BucketFit, thresholds: &Thresholds) -> Option<f64> {
     let leaves_bps = fit.payload_bps as f64 * PERMILLE / f64::from(fit.spacing_permille?);
     let beyond = [fit.payload_bps as f64 / leaves_bps, leaves_bps / fit.most_payload_bps as f64];
     beyond.iter().all(|&times| times <= thresholds.bucket_rates_agree.value()).then_some(leaves_bps)
 }
 
-/// How long what passes next to a loss has waited, in segments at the bucket's rate; `None` where that is not seen.
+/// How many segments those beside a loss have waited behind, at the bucket's rate; `None` where their round trips are not seen.
 fn waited_segments(fit: &BucketFit) -> Option<f64> {
     Some(f64::from(fit.waited_us?) * fit.payload_bps as f64 / (SEGMENT_BYTES * 8e6))
 }

@@ -47,7 +47,7 @@ pub(super) struct Track {
     pub(super) retransmits: u32,
     pub(super) dsacks: Option<u32>,
     pub(super) has_seen_reordering: bool,
-    /// What explains the losses of its packets, as a bucket that overflows.
+    /// The leaky bucket that explains its losses.
     pub(super) bucket: Option<BucketFit>,
     /// Payload delivered by the last sample, and the kernel's count of segments, which wraps.
     delivered: u64,
@@ -74,7 +74,7 @@ impl Track {
         }
     }
 
-    /// With what explains the losses of its packets.
+    /// The same track with the leaky bucket that explains its losses.
     pub(super) fn with_bucket(self, bucket: Option<BucketFit>) -> Self {
         Self { bucket, ..self }
     }

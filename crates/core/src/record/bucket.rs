@@ -1,26 +1,26 @@
-//! What segments were lost for, as a bucket that overflows: it explains a queue's losses and a policer's, and none by chance.
+//! The leaky bucket that explains which segments of a stream were lost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A bucket into which every segment of a stream that passes is poured, and which empties at a constant rate (the leaky bucket as a meter, ITU-T
-/// I.371): the one in which most was at the losses. What no longer fits a queue is lost, and so is what finds no token with a policer.
+/// A leaky bucket (as a meter, ITU-T I.371): every segment that passes fills it, it empties at a constant rate, and a segment that does not fit is lost. The
+/// rate is the one at which the losses come when it is fullest. It explains losses of a queue and of a policer, and not random ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BucketFit {
     /// Bits per second of payload at which it empties: the lowest rate that explains the losses …
     pub payload_bps: u64,
     /// … and the highest one that does so as well. They lie far apart where it is empty between any two bursts.
     pub most_payload_bps: u64,
-    /// Payload in it when segments were lost, bytes, the median: what it holds.
+    /// Payload in it when segments were lost, bytes, the median: its size.
     pub held_bytes: u64,
-    /// From the 10th to the 90th percentile of that, over the median, in thousandths.
+    /// Difference of the 90th and the 10th percentile of that payload, over the median, in thousandths.
     pub spread_permille: u32,
-    /// The part of the segments that passed which found less in it than a lost one, the mean of all that were lost, in thousandths: 500 by chance, 1000
-    /// where it explains every loss.
+    /// Share of the passed segments that found less in it than a lost segment, the mean, in thousandths: 500 for random loss, 1000 where it explains every
+    /// loss.
     pub rank_permille: u32,
-    /// Segments lost that it was fitted to.
+    /// Lost segments.
     pub lost_segments: u32,
-    /// Times that some were, with eight segments and more that passed in between.
+    /// Events of loss: at least eight segments pass between two of them.
     pub events: u32,
     /// How much longer than the least round trip that of the segments next to lost ones is, from the capture point, microseconds, the median; absent where
     /// most losses were seen as holes.

@@ -303,7 +303,7 @@ pub struct WayFacts {
     /// asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub black_hole_mtu: Option<Fact<u16>>,
-    /// What drops all beyond a rate, without a queue; absent where losses show none.
+    /// A policer that drops packets; absent where losses show none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<Fact<PolicerFacts>>,
     /// What an emulated path counted of all connections together; absent where it did not.

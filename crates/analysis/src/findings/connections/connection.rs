@@ -56,7 +56,7 @@ pub struct ConnectionPackets<'a> {
     /// The time that is judged of what it sends and of what it receives, in the time of the samples: from the first payload of either
     /// direction to the last of its own. `None` where that is not known, or not one of this part of the capture: that of the samples.
     pub lives: [Option<TimeInterval>; 2],
-    /// What the losses of what it sends and of what it receives show of a bucket that overflows.
+    /// The leaky buckets that explain the losses of what it sends and of what it receives.
     pub buckets: [Option<BucketFit>; 2],
 }
 

@@ -95,7 +95,7 @@ pub(super) const KEPT_FULL: Rule = Rule {
 /// writes wait for ACKs too (`tcp_nagle_check()`).
 pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
     id: RuleId::new("sndbuf.let_out_by_acks"),
-    question: "Do ACKs let out at once as much as they acknowledge, or a burst in each round trip, unevenly, although all that was written is sent, of large writes or of which most leaves at once after ACKs, with the same amount out all the time and the other side saying nothing?",
+    question: "Do ACKs let out as much as they acknowledge, or a burst in each round trip, unevenly, with all written data sent, the same amount outstanding all the time and the other side silent, and are the writes large, or does most data leave right after an ACK?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(span) = evidence.packets.map(|packets| packets.span) else { return false };
@@ -117,7 +117,7 @@ pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
     },
 };
 
-/// Whether a few writes are all that is out.
+/// Whether a few writes make up a flight.
 fn are_large(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
     let of_flight = |bytes: f64| bytes / (span.flight as f64).max(1.0);
     span.bytes_of_a_push.is_some_and(|bytes| trace.at_least(t.packet_write_small, of_flight(bytes)))
