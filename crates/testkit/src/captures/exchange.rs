@@ -208,7 +208,9 @@ impl<'a> Exchange<'a> {
             && self.tlp_until.is_none()
             && self.window.iter().all(|segment| !segment.is_sacked);
         let rtt = self.setup.rtt_ns + self.setup.window as u64 * self.setup.gap_ns;
-        let wait = if may_probe { 2 * rtt + 4_000_000 } else { (rtt + 200_000_000) << self.backoff };
+        // RFC 6298, 2.2: twice the first round trip is added to it (`TCP_RTO_MIN` at least), as long as few round trips were measured.
+        let timeout = rtt + (2 * rtt).max(200_000_000);
+        let wait = if may_probe { 2 * rtt + 4_000_000 } else { timeout << self.backoff };
         self.push(self.now + wait, What::Timer { number: self.timer });
     }
 
