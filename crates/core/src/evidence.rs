@@ -105,7 +105,7 @@ pub struct SenderEvidence {
     pub rwnd_widest: Option<u64>,
     /// Largest share of the send buffer in use, truesize.
     pub sndbuf_used: Option<f64>,
-    /// The smallest share.
+    /// The smallest share; absent where one reading shows an instant.
     pub sndbuf_least: Option<f64>,
     /// Share of the time with data outstanding in which all was sent and the writer waited for room, by the kernel's own clocks
     /// (`tcpi_sndbuf_limited` over `tcpi_busy_time`); absent where they did not run, or are not shown. They miss some of it.

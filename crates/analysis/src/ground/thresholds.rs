@@ -95,6 +95,8 @@ thresholds! {
     sndbuf_fullest: Judge, Share = 0.65, Source::Kernel("sk_stream_min_wspace()");
     /// A buffer that limits is never emptier than this for long: its writer is woken when a third is free.
     sndbuf_emptiest: Judge, Share = 0.30, Source::Kernel("sk_stream_min_wspace()");
+    /// Where one reading shows a full send buffer, the kernel counted that its writer waited for room for this part of the time with data outstanding.
+    sndbuf_counted_any: Judge, Share = 0.05, Source::Catalogue;
     /// This part of the receive buffer holds data that the application has not read.
     unread: Judge, Share = 0.50, Source::Catalogue;
     /// In this part of the samples the sender recovers from losses: they decide, and not the window.

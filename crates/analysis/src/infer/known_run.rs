@@ -5,7 +5,7 @@ use super::known_path::KnownPath;
 use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
-use pipefill_core::record::{BufferLimits, CountsBefore, CpuQuota, Manifest, Observed, StreamSummary};
+use pipefill_core::record::{BufferLimits, CountsBefore, CpuQuota, Gap, Manifest, Observed, StreamSummary};
 use pipefill_core::stacks::Stack;
 use pipefill_core::units::Rate;
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub struct KnownRun<'a> {
     pub(crate) is_flight_estimated: bool,
     /// Whether each sample is a round of its own.
     pub(crate) is_sample_per_round: bool,
+    /// Whether all samples are one reading: they show an instant, and not what changes.
+    pub(crate) is_single_reading: bool,
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
     pub(crate) limits: [Option<BufferLimits>; 2],
     /// What the socket of an observed connection had counted before its first sample.
@@ -63,6 +65,7 @@ impl<'a> KnownRun<'a> {
             writes_all: observed.is_some_and(|observed| observed.writes_all),
             is_flight_estimated: observed.is_some_and(is_flight_estimated),
             is_sample_per_round: observed.is_some_and(is_sample_per_round),
+            is_single_reading: observed.is_some_and(is_single_reading),
             limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
             before: observed.and_then(|observed| observed.before).unwrap_or_default(),
             stacks: observed.map_or([None; 2], |observed| [observed.local_stack, observed.remote_stack]),
@@ -155,6 +158,11 @@ pub(crate) fn is_flight_estimated(observed: &Observed) -> bool {
 /// See [`KnownRun::is_sample_per_round`].
 pub(crate) fn is_sample_per_round(observed: &Observed) -> bool {
     observed.read_from.as_ref().is_some_and(|read_from| read_from.sample_per_round)
+}
+
+/// See [`KnownRun::is_single_reading`].
+pub(crate) fn is_single_reading(observed: &Observed) -> bool {
+    observed.read_from.as_ref().is_some_and(|read_from| read_from.gaps.contains(&Gap::Readings))
 }
 
 /// Of this host and the peer: the one that sends data in `direction`, the one that receives them.

@@ -119,6 +119,7 @@ impl PathDatagrams {
             writes_all: false,
             is_flight_estimated: false,
             is_sample_per_round: false,
+            is_single_reading: false,
             is_quic: observed.quic.is_some(),
             before: CountsBefore::default(),
             stacks: [None; 2],

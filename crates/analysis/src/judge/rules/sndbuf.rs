@@ -76,10 +76,11 @@ pub(super) const EXPLAINS_RATE: Rule = Rule {
     },
 };
 
-/// Its writer waits for it, and not it for its writer.
+/// Its writer waits for it, and not it for its writer. At one instant a buffer is full that a burst has just filled, too: then the kernel has
+/// counted no wait.
 pub(super) const KEPT_FULL: Rule = Rule {
     id: RuleId::new("sndbuf.kept_full"),
-    question: "Is everything sent that the send buffer holds, and does it get full and is never nearly empty?",
+    question: "Is everything sent that the send buffer holds, does it get full and is never nearly empty, or, in a single reading, is it full and has the kernel counted waits for room?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
@@ -87,7 +88,12 @@ pub(super) const KEPT_FULL: Rule = Rule {
             return packets.flight_least > 0 && has_used_sndbuf(evidence, t, trace);
         }
         sender.sndbuf_used.is_some_and(|most| trace.at_least(t.sndbuf_fullest, most))
-            && sender.sndbuf_least.is_none_or(|least| trace.at_least(t.sndbuf_emptiest, least))
+            && match sender.sndbuf_least {
+                Some(least) => trace.at_least(t.sndbuf_emptiest, least),
+                None => sender
+                    .sndbuf_limited_share
+                    .is_none_or(|share| trace.at_least(t.sndbuf_counted_any, share)),
+            }
     },
 };
 

@@ -403,6 +403,24 @@ fn a_send_buffer_that_is_emptied_and_refilled_limits_although_data_waits_at_time
     assert_ne!(rule(0.7, 0.1, 1.5), "sndbuf.emptied_and_refilled", "its writer lets it run dry");
 }
 
+#[test]
+fn a_send_buffer_that_a_burst_has_just_filled_was_not_waited_for() {
+    let rule = |sndbuf_least, sndbuf_limited_share| {
+        let sender = SenderEvidence {
+            unsent_share: Some(0.0),
+            sndbuf_least,
+            sndbuf_used: Some(0.9),
+            sndbuf_limited_share,
+            ..idle()
+        };
+        rule_of(Evidence { sender: Some(sender), ..Evidence::default() })
+    };
+    assert_eq!(rule(None, None), "sndbuf.kept_full", "an old kernel counts nothing");
+    assert_eq!(rule(None, Some(0.2)), "sndbuf.kept_full");
+    assert_ne!(rule(None, Some(0.0)), "sndbuf.kept_full");
+    assert_eq!(rule(Some(0.9), Some(0.0)), "sndbuf.kept_full", "the kernel misses some of it");
+}
+
 /// Of another program's output: what gets through in a round trip is most of the buffer that it set.
 #[test]
 fn a_send_buffer_explains_the_rate_of_an_estimated_flight_alone() {
