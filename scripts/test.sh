@@ -64,9 +64,24 @@ phase_rustdoc() {
         cargo doc --workspace --no-deps --document-private-items --lib --bin xtask --examples -q
 }
 
-# Every target, with the same features, so that nothing is built twice and all is linted.
+# Every target, with the same features, so that nothing is built twice and all is linted. Meanwhile what tests run is installed.
 phase_build() {
-    cargo test --workspace --no-run -q --all-targets
+    local said status=0
+    said=$(mktemp)
+    install_tools >"$said" 2>&1 &
+    cargo test --workspace --no-run -q --all-targets || status=1
+    wait "$!"
+    cat -- "$said"
+    rm -f -- "$said"
+    return "$status"
+}
+
+# What tests run; those of what is missing say that they are skipped. Nobody gets a server by running tests.
+install_tools() {
+    scripts/need.sh clang
+    scripts/need.sh iperf3 ping curl pasta nft
+    [ "${CI:-}" != true ] || scripts/need.sh sshd nginx redis rsync nghttp
+    ! [ -e web/node_modules ] || scripts/need.sh chromium
 }
 
 # Without those that `make proof` runs, and those that run beside the measuring ones. Beside the others the one that mostly waits for a download, the page in its browser, and the tests of the
