@@ -345,19 +345,21 @@ impl<'a> Exchange<'a> {
         self.tell(self.now - self.to_place(), &ack, None);
     }
 
-    /// RFC 8985, without a window for reordering: nothing is overtaken here.
+    /// RFC 8985, without a window for reordering: nothing is overtaken here. After a timeout a retransmission that is lost again begins a fast
+    /// recovery, as in Linux (`tcp_fastretrans_alert()`, `FLAG_LOST_RETRANS`).
     fn find_losses(&mut self) {
-        let mut any = false;
+        let (mut any, mut is_lost_again) = (false, false);
         for segment in &mut self.window {
             let is_in_doubt = !segment.is_sacked && (!segment.is_lost || segment.is_resent);
             if is_in_doubt && segment.sent_ns < self.rack_ns {
+                is_lost_again |= segment.is_resent;
                 (segment.is_lost, segment.is_resent) = (true, false);
                 self.in_flight -= 1;
                 any = true;
             }
         }
-        if any && self.high_seq.is_none() {
-            self.high_seq = Some(self.first + self.window.len() as u64);
+        if any && self.high_seq.is_none() || is_lost_again && self.is_loss {
+            (self.high_seq, self.is_loss) = (Some(self.first + self.window.len() as u64), false);
         }
     }
 
