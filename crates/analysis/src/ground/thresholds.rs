@@ -355,10 +355,12 @@ thresholds! {
     bucket_rates_narrow: Infer, Times = 3.5, Source::Catalogue;
     /// ACKs show that rate where segments beside a loss have waited behind at least this many others.
     bucket_rate_segments: Infer, Count = 2.0, Source::Catalogue;
-    /// By ACKs it is a queue where those before a loss are at least this far apart, as a part of what the bucket's rate gives, …
+    /// By ACKs it is a queue where those before a loss are at least this far apart, as a part of what the highest of these rates gives, …
     bucket_spacing: Infer, Share = 0.50, Source::Catalogue;
     /// … and segments beside a loss have waited behind at least this many others.
     bucket_queue_segments: Infer, Count = 0.5, Source::Catalogue;
+    /// Behind a policer segments arrive at most this far apart before a loss, as a part of what the bucket's rate gives.
+    bucket_burst_spacing: Infer, Share = 0.20, Source::Catalogue;
 
     /// A span of packets has this many round trips …
     packet_span: Infer, RoundTrips = 6.0, Source::Paper("Zhang et al. (2002)");

@@ -57,16 +57,19 @@ fn explains(fit: &BucketFit, thresholds: &Thresholds) -> bool {
         && spread <= thresholds.bucket_spread.value()
 }
 
-/// `None` where nothing arrived before a loss. An ACK may stand for two segments, so ACKs show a queue only where segments have waited too.
+/// `None` where nothing arrived before a loss, or neither at a rate of the bucket nor in a burst. An ACK may stand for two segments, so ACKs show a
+/// queue only where segments have waited too.
 fn is_queue(fit: &BucketFit, thresholds: &Thresholds) -> Option<bool> {
     let spacing = f64::from(fit.spacing_permille?) / PERMILLE;
-    Some(match waited_segments(fit) {
-        Some(segments) => {
+    if let Some(segments) = waited_segments(fit) {
+        let at_highest = spacing * fit.most_payload_bps as f64 / fit.payload_bps.max(1) as f64;
+        return Some(
             segments >= thresholds.bucket_queue_segments.value()
-                && spacing >= thresholds.bucket_spacing.value()
-        }
-        None => leaves_bps(fit, thresholds).is_some(),
-    })
+                && at_highest >= thresholds.bucket_spacing.value(),
+        );
+    }
+    let is_burst = spacing <= thresholds.bucket_burst_spacing.value();
+    leaves_bps(fit, thresholds).map(|_| true).or(is_burst.then_some(false))
 }
 
 /// The rate at which segments arrive before a loss, bits per second of payload; `None` where it is not among the rates that explain the losses.

@@ -73,6 +73,8 @@ struct Piece {
     from: u32,
     bytes: u32,
     is_lost: bool,
+    /// Whether it is the first one that was lost in an event.
+    begins_event: bool,
     /// Of what left a hole, the place of the packet after it.
     hole: Option<usize>,
 }
@@ -111,7 +113,7 @@ impl Fit {
 /// `None` where there are too few losses, or all packets have one time.
 pub(super) fn fit(packets: &[LoggedPacket], acks: &[LoggedAck], mss: u32) -> Option<BucketFit> {
     let (mss, zero) = (mss.max(1), packets.first()?);
-    let pieces = pieces(packets);
+    let pieces = pieces(packets, mss);
     let lost = || pieces.iter().filter(|piece| piece.is_lost);
     let (first, last) = (pieces.first()?, pieces.last()?);
     let span_us = last.at_us.saturating_sub(first.at_us);
@@ -124,7 +126,7 @@ pub(super) fn fit(packets: &[LoggedPacket], acks: &[LoggedAck], mss: u32) -> Opt
     let rough = best(&pieces, least, mean / SLOWEST..mean * FASTEST, STEP)?;
     let best = best(&pieces, least, rough.rate / STEP..rough.rate * STEP, FINE_STEP)?;
     let (found, most) = (farthest(&pieces, best, 1.0 / STEP), farthest(&pieces, best, STEP));
-    let begins = events(&pieces, mss);
+    let begins: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].begins_event).collect();
     let spacing = |at: usize| {
         let us_of_byte = before_hole(&pieces[at], packets).or_else(|| before_sacks(&pieces[at], acks, zero));
         us_of_byte.map(|us| us * found.rate)
@@ -151,7 +153,7 @@ pub(super) fn fit(packets: &[LoggedPacket], acks: &[LoggedAck], mss: u32) -> Opt
 }
 
 /// What passed and what was lost. Times and sequence numbers count from the first packet.
-fn pieces(packets: &[LoggedPacket]) -> Vec<Piece> {
+fn pieces(packets: &[LoggedPacket], mss: u32) -> Vec<Piece> {
     let lost = lost_parts(packets);
     let Some(first) = packets.first() else { return Vec::new() };
     let mut pieces: Vec<Piece> = Vec::with_capacity(packets.len() + 2 * lost.len());
@@ -163,7 +165,7 @@ fn pieces(packets: &[LoggedPacket]) -> Vec<Piece> {
         };
         let mut push = |at_us: u32, from: u32, to: u32, is_lost: bool, hole: Option<usize>| {
             if to > from {
-                pieces.push(Piece { at_us, from, bytes: to - from, is_lost, hole });
+                pieces.push(Piece { at_us, from, bytes: to - from, is_lost, begins_event: false, hole });
             }
         };
         for hole in of(LastCopy::Missing(place)) {
@@ -180,7 +182,21 @@ fn pieces(packets: &[LoggedPacket]) -> Vec<Piece> {
         push(at_us, from, to, false, None);
         last_us = at_us;
     }
+    mark_events(&mut pieces, mss);
     pieces
+}
+
+/// Marks the first piece of each event.
+fn mark_events(pieces: &mut [Piece], mss: u32) {
+    let mut since = BETWEEN_EVENTS;
+    for piece in pieces {
+        if piece.is_lost {
+            piece.begins_event = since >= BETWEEN_EVENTS;
+            since = 0;
+        } else {
+            since = piece.bytes.div_ceil(mss).saturating_add(since);
+        }
+    }
 }
 
 /// The parts that were lost, by the packet that had them, or that came after their hole.
@@ -246,6 +262,7 @@ fn farthest(pieces: &[Piece], found: Fit, step: f64) -> Fit {
     rates.map_while(|rate| fit_at(pieces, rate)).take_while(as_well).last().unwrap_or(found)
 }
 
+/// Each event counts as much as another one, however much was lost in it: a stall of the path, or of the sender's host, is one event.
 fn fit_at(pieces: &[Piece], rate: f64) -> Option<Fit> {
     let (mut level, mut last_us) = (0.0_f64, 0);
     let (mut lost, mut others) = (Vec::new(), Vec::new());
@@ -254,7 +271,7 @@ fn fit_at(pieces: &[Piece], rate: f64) -> Option<Fit> {
         level = (level - rate * f64::from(piece.at_us.saturating_sub(last_us))).max(0.0);
         last_us = last_us.max(piece.at_us);
         if piece.is_lost {
-            lost.push(level);
+            lost.extend(piece.begins_event.then_some(level));
             continue;
         }
         if at.is_multiple_of(every) {
@@ -274,22 +291,6 @@ fn fit_at(pieces: &[Piece], rate: f64) -> Option<Fit> {
     let rank = others.iter().map(fuller).sum::<f64>() / (others.len() * lost.len()) as f64;
     let width = percentile(&lost, HIGH)? - percentile(&lost, LOW)?;
     Some(Fit { rate, held, spread: width / held.max(1.0), rank })
-}
-
-/// The first lost piece of each event.
-fn events(pieces: &[Piece], mss: u32) -> Vec<usize> {
-    let (mut begins, mut since) = (Vec::new(), BETWEEN_EVENTS);
-    for (at, piece) in pieces.iter().enumerate() {
-        if !piece.is_lost {
-            since = piece.bytes.div_ceil(mss).saturating_add(since);
-            continue;
-        }
-        if since >= BETWEEN_EVENTS {
-            begins.push(at);
-        }
-        since = 0;
-    }
-    begins
 }
 
 /// The shortest of the segments next to the one at `at`, which was seen before it was lost.
