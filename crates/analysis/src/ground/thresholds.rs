@@ -392,6 +392,8 @@ thresholds! {
     packet_loss_memory: Judge, Count = 3.0, Source::Catalogue;
     /// Where less than this part of the new data follows an ACK at once, ACKs do not let it out.
     packet_prompt: Judge, Share = 0.50, Source::Catalogue;
+    /// Of small writes, one in each round trip, this part is enough: a program that an ACK wakes writes several, and only the first leaves at once.
+    packet_prompt_of_writes: Judge, Share = 0.35, Source::Catalogue;
     /// A buffer that is full lets out what an ACK acknowledges: this part of the new data or more.
     packet_clocked: Judge, Share = 0.50, Source::Kernel("sk_stream_write_space()");
     /// … or, where a pacer spreads it, a burst that follows an ACK at once in this part of the round trips.
@@ -431,7 +433,7 @@ thresholds! {
     arrival_timers: Infer, Share = 0.33, Source::Rfc("5681, 3.1");
     /// Spans of a rate that stays the same, near the receiver.
     arrival_spans: Infer, Count = 3.0, Source::Catalogue;
-    /// None of its rates differs from the median by more than this part …
+    /// Its rates differ from the median by at most this part …
     arrival_same: Infer, Share = 0.12, Source::Catalogue;
     /// … nor the last third's mean from the first one's by more than this: a congestion window grows.
     arrival_trend: Infer, Share = 0.04, Source::Catalogue;
@@ -441,6 +443,8 @@ thresholds! {
     arrival_even: Judge, Share = 0.20, Source::Catalogue;
     /// … with round trips of at most this many times the least.
     arrival_flat: Judge, Times = 1.10, Source::Catalogue;
+    /// A late packet or the end of the data changes this part of the spans at most, whatever they show.
+    arrival_rare: Infer, Share = 0.10, Source::Catalogue;
     /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
     arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");
     /// … or, where a round trip is shorter than the time between two samples, this many in each …
@@ -526,6 +530,8 @@ thresholds! {
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
     slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
+    /// After an initial window at the beginning of a connection this often is enough.
+    slow_start_rounds_first: Infer, Count = 2.0, Source::Catalogue;
     /// A flight that a pacer spreads over its round trip is cut after this part of it: the next one begins with the next round trip.
     slow_start_paced: Infer, RoundTrips = 0.9, Source::Kernel("bbr_high_gain");
     /// The shortest flow that is judged, in round trips …

@@ -115,12 +115,15 @@ mod tests {
             |waited_us, spacing_permille| kind_of(&[BucketFit { waited_us, spacing_permille, ..EXPLAINS }]);
         assert_eq!(with(None, Some(20)), Some(LossKind::Policer));
         assert_eq!(with(None, Some(880)), Some(LossKind::Queue));
-        assert_eq!(with(None, Some(860)), Some(LossKind::Policer), "faster than the bucket empties");
+        assert_eq!(with(None, Some(860)), None, "faster than the bucket empties, and in no burst");
         assert_eq!(with(None, None), None, "nothing arrived before a loss");
         // A segment takes 965 µs.
         assert_eq!(with(Some(900), Some(20)), Some(LossKind::Policer), "another link is slow too");
         assert_eq!(with(Some(300), Some(1_000)), Some(LossKind::Policer), "a paced sender's");
         assert_eq!(with(Some(900), Some(1_000)), Some(LossKind::Queue));
+        let ranges = BucketFit { most_payload_bps: 48_000_000, waited_us: Some(2_500), ..EXPLAINS };
+        let at = |spacing_permille| kind_of(&[BucketFit { spacing_permille, ..ranges }]);
+        assert_eq!([at(Some(250)), at(Some(20))], [Some(LossKind::Queue), Some(LossKind::Policer)]);
     }
 
     #[test]

@@ -181,7 +181,9 @@ impl Ledger {
         let held = Held {
             life_us: covers.length_us(),
             judged_us: interval.length_us(),
-            measured_us: interval.within(self.measured).length_us(),
+            // A stream that is measured from its start on is measured all of its life.
+            measured_us: if self.measured == self.life { covers } else { interval.within(self.measured) }
+                .length_us(),
         };
         self.spans.push(Step { from_us: covers.from_us, to_us: covers.to_us, value: holding });
         self.spans_end_us = covers.to_us;
@@ -418,6 +420,18 @@ mod tests {
         late.push(span(60, 95, Path, None));
         assert_eq!(held(late), [(0, 60, Unknown), (60, 100, Path)]);
         assert_eq!(held(Ledger::new(interval(0, 9), interval(0, 9))), [(0, 9, Unknown)]);
+    }
+
+    /// The gap beside a span is its holder's in either account.
+    #[test]
+    fn shares_of_a_life_that_is_measured_whole_are_those_of_its_time() {
+        let mut ledger = Ledger::new(interval(0, 100), interval(0, 100));
+        ledger.push(span(20, 50, LimitedBy::Cwnd, None));
+        ledger.push(span(65, 100, LimitedBy::App, None));
+        let sums = ledger.finish().sums;
+        assert_eq!(sums.shares(), Some([(LimitedBy::Cwnd, 0.65), (LimitedBy::App, 0.35)].into()));
+        assert_eq!(sums.times(), [(LimitedBy::Cwnd, None, 65), (LimitedBy::App, None, 35)]);
+        assert_eq!(sums.main_holder(), Some(LimitedBy::Cwnd));
     }
 
     #[test]

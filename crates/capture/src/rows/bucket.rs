@@ -75,7 +75,7 @@ struct Piece {
     is_lost: bool,
     /// Whether it is the first one that was lost in an event.
     begins_event: bool,
-    /// Of what left a hole, the place of the packet after it.
+    /// Of what left a hole, the place behind the packet whose data it follows.
     hole: Option<usize>,
 }
 
@@ -87,7 +87,7 @@ struct Part {
     copy: LastCopy,
 }
 
-/// In the packet at that index, or nowhere: it left the hole before that packet.
+/// In the packet at that index, or nowhere: it followed the data of that packet. When the hole showed says nothing: a flight may have lost its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LastCopy {
     Missing(usize),
@@ -157,7 +157,6 @@ fn pieces(packets: &[LoggedPacket], mss: u32) -> Vec<Piece> {
     let lost = lost_parts(packets);
     let Some(first) = packets.first() else { return Vec::new() };
     let mut pieces: Vec<Piece> = Vec::with_capacity(packets.len() + 2 * lost.len());
-    let mut last_us = 0;
     for (place, packet) in packets.iter().enumerate() {
         let of = |copy: LastCopy| {
             let begin = lost.partition_point(|part| part.copy < copy);
@@ -168,9 +167,6 @@ fn pieces(packets: &[LoggedPacket], mss: u32) -> Vec<Piece> {
                 pieces.push(Piece { at_us, from, bytes: to - from, is_lost, begins_event: false, hole });
             }
         };
-        for hole in of(LastCopy::Missing(place)) {
-            push(last_us, hole.from, hole.to, true, Some(place));
-        }
         let at_us = packet.at_us.wrapping_sub(first.at_us);
         let mut from = packet.from.wrapping_sub(first.from);
         let to = from.saturating_add(packet.bytes);
@@ -180,7 +176,9 @@ fn pieces(packets: &[LoggedPacket], mss: u32) -> Vec<Piece> {
             from = part.to;
         }
         push(at_us, from, to, false, None);
-        last_us = at_us;
+        for hole in of(LastCopy::Missing(place)) {
+            push(at_us, hole.from, hole.to, true, Some(place + 1));
+        }
     }
     mark_events(&mut pieces, mss);
     pieces
@@ -202,7 +200,7 @@ fn mark_events(pieces: &mut [Piece], mss: u32) {
 /// The parts that were lost, by the packet that had them, or that came after their hole.
 fn lost_parts(packets: &[LoggedPacket]) -> Vec<Part> {
     let Some(first) = packets.first() else { return Vec::new() };
-    let (mut lost, mut last, mut sent_to) = (Vec::new(), Vec::<Part>::new(), 0);
+    let (mut lost, mut last, mut sent_to, mut sent_last) = (Vec::new(), Vec::<Part>::new(), 0, 0);
     for (place, packet) in packets.iter().enumerate() {
         let from = packet.from.wrapping_sub(first.from);
         let to = from.saturating_add(packet.bytes);
@@ -211,11 +209,11 @@ fn lost_parts(packets: &[LoggedPacket]) -> Vec<Part> {
         }
         let known = from.min(sent_to)..to.min(sent_to);
         if from > sent_to {
-            last.push(Part { from: sent_to, to: from, copy: LastCopy::Missing(place) });
+            last.push(Part { from: sent_to, to: from, copy: LastCopy::Missing(sent_last) });
         }
         if to > sent_to {
             last.push(Part { from: from.max(sent_to), to, copy: LastCopy::Passed(place) });
-            sent_to = to;
+            (sent_to, sent_last) = (to, place);
         }
         came_again(&mut last, &mut lost, known, place, packet.kind);
     }
@@ -410,6 +408,18 @@ mod tests {
             assert!((fit.held_bytes as f64 / HOLDS - 1.0).abs() < 0.1, "{is_before}: {fit:?}");
             let rate = (RATE * 8e6) as u64;
             assert!(fit.payload_bps * 9 / 10 <= rate && rate <= fit.most_payload_bps * 11 / 10, "{fit:?}");
+        }
+    }
+
+    /// A stall of the path, in which much is lost while the bucket is empty, is one event of many.
+    #[test]
+    fn a_stall_in_which_much_is_lost_hides_no_bucket() {
+        for is_before in [true, false] {
+            let mut overflows = overflow();
+            let stall = 41 * ROUND_US..41 * ROUND_US + 400;
+            let fit = fit(&flights(is_before, |at_us| overflows(at_us) || stall.contains(&at_us)), &[], MSS)
+                .unwrap();
+            assert!(fit.rank_permille >= 900 && fit.spread_permille <= 100, "{is_before}: {fit:?}");
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::headers::Flags;
 use crate::tcp::{Connection, Event, Half, SegmentKind, Side};
 use pipefill_core::record::{Waiting, Waits};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// An ACK that comes this much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
 const DELAYED_NS: u64 = 20_000_000;
@@ -79,9 +79,9 @@ struct Speaker {
     /// When everything was acknowledged, and whether the other end delayed that.
     acked_ns: u64,
     is_ack_late: bool,
-    /// Its last payload had no PSH: the rest of what was written waits.
+    /// Its data end without PSH: the rest of what was written waits.
     is_unfinished: bool,
-    /// Its last payload was of full segments.
+    /// Its data end with full segments.
     ends_full: bool,
     /// Where its last segment that was not full ends, until that is acknowledged; and when the one before it was.
     small_to: Option<NonZeroU64>,
@@ -94,8 +94,8 @@ struct Speaker {
     overlapping: u8,
     /// Since when nothing came back, with data outstanding.
     unanswered_ns: Option<NonZeroU64>,
-    /// Something was sent again since, and nothing new.
-    is_repeating: bool,
+    /// How long after that something was sent again, microseconds, and nothing new since; absent without that.
+    repeated_us: Option<NonZeroU32>,
     /// From when to when the timer was awaited that sent a few segments again since.
     timer: Option<TimerWait>,
     /// Of the time since its last payload, for how long, in microseconds, the other side waited for its timer, since what it had said was lost.
@@ -143,7 +143,7 @@ impl Conversation {
         let own = &mut self.speakers[peer as usize];
         // Where all had arrived, not only what was sent again, ACKs were lost: that is no silence.
         if half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes() {
-            own.is_repeating = false;
+            own.repeated_us = None;
         }
         let lost = own.end_lost_answer(connection, event);
         let timer = own.end_silence(event.time_ns, half).or(lost);
@@ -196,7 +196,7 @@ impl Conversation {
             own.end_wait(connection, event, begun_ns);
         }
         let half = connection.half(side);
-        own.is_repeating = false;
+        own.repeated_us = None;
         if !own.is_out {
             own.unanswered_ns = NonZeroU64::new(now);
         } else if own.unanswered_ns.is_some_and(|since_ns| has_timed_out(now, since_ns.get(), half)) {
@@ -212,9 +212,12 @@ impl Conversation {
         let out_bytes = half.unacked_bytes();
         (own.is_out, own.is_ack_late) = (out_bytes > 0, false);
         own.out_bytes = u32::try_from(out_bytes).unwrap_or(u32::MAX);
-        own.is_unfinished = is_in_order && !event.flags.has(Flags::PSH);
-        own.ends_full = event.payload.is_multiple_of(half.mss_bytes().max(1));
-        if !own.ends_full {
+        let is_full = event.payload.is_multiple_of(half.mss_bytes().max(1));
+        // What was overtaken is not where its data end.
+        if event.seq_to >= half.sent_to() {
+            (own.is_unfinished, own.ends_full) = (is_in_order && !event.flags.has(Flags::PSH), is_full);
+        }
+        if !is_full {
             own.small_to = NonZeroU64::new(event.seq_to);
         }
     }
@@ -229,7 +232,8 @@ impl Conversation {
         let own = &mut self.speakers[event.side as usize];
         own.pauses = 0;
         if half.unacked_bytes() > 0 {
-            own.is_repeating |= own.unanswered_ns.is_some();
+            let repeated_us = own.unanswered_ns.and_then(|since_ns| later_us(event.time_ns, since_ns.get()));
+            own.repeated_us = own.repeated_us.or(repeated_us);
             if matches!(event.kind, SegmentKind::RtoRetransmit | SegmentKind::TlpRetransmit) {
                 own.timer_ran_out(connection, event.time_ns, half);
             }
@@ -311,7 +315,7 @@ impl Speaker {
         let [own, other] = [event.side.other(), event.side].map(|side| connection.half(side));
         let is_again = event.kind.is_retransmit() && event.seq_to <= other.acked_to();
         let is_late_answer = event.payload > 0
-            && !self.is_repeating
+            && self.repeated_us.is_none()
             && (is_again || own.unacked_bytes() == 0)
             && self.out_bytes <= INITIAL_SEGMENTS * own.mss_bytes();
         let least_ns = TIMER_LEAST_NS.saturating_add(to_end_ns(connection, event.side));
@@ -512,10 +516,12 @@ impl Speaker {
     fn end_silence(&mut self, now: u64, half: &Half) -> Option<TimerWait> {
         let since_ns = std::mem::replace(&mut self.unanswered_ns, NonZeroU64::new(now));
         let timer = self.timer.take();
-        let since_ns = since_ns.filter(|_| self.is_repeating)?;
-        self.is_repeating = false;
+        let (since_ns, repeated_us) = since_ns.zip(self.repeated_us.take())?;
         let silent_us = now.saturating_sub(since_ns.get()) / 1_000;
         let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
+        // What was answered at once, when it was sent again, waited for a timer: some stacks have one of a second.
+        let was_repeated_in_vain = silent_us > u64::from(repeated_us.get()) + u64::from(timer_us);
+        let timer_us = if was_repeated_in_vain { timer_us } else { FIRST_TIMER_US };
         if silent_us > SILENT_TIMERS * u64::from(timer_us) {
             self.waits.add(Waiting::Silence, silent_us);
             (self.piece, self.last_ns) = (None, NonZeroU64::new(now));
@@ -540,6 +546,11 @@ pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
 fn has_timed_out(now: u64, since_ns: u64, half: &Half) -> bool {
     let silent_ns = now.saturating_sub(since_ns);
     silent_ns > TIMER_LEAST_NS && silent_ns / 1_000 > u64::from(half.rto_us().unwrap_or(FIRST_TIMER_US))
+}
+
+/// How long `now` is after `since_ns`, microseconds, at least one.
+fn later_us(now: u64, since_ns: u64) -> Option<NonZeroU32> {
+    NonZeroU32::new(u32::try_from(now.saturating_sub(since_ns) / 1_000).unwrap_or(u32::MAX).max(1))
 }
 
 /// Whether several timers have run out in `ns`, on a path with this round trip.

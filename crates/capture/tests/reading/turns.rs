@@ -318,6 +318,40 @@ fn two_transfers_at_once_are_no_conversation() {
 /// After this time what was lost is sent again.
 const TIMER_US: u64 = 300_000;
 
+/// What was written ends with PSH, although a full segment that was overtaken comes last.
+#[test]
+fn a_pause_after_a_segment_that_was_overtaken_is_no_silence() {
+    let mut talk = Talk::open(At::Client);
+    talk.say(true, 200_000, 200);
+    talk.say(false, 200_000, MSS);
+    talk.say(false, 200_020, MSS);
+    talk.say(false, 200_010, 60);
+    talk.ack(true, 200_100 + 2 * HALF_US, 60_000);
+    talk.say(false, 5_200_000, 39);
+    let server = talk.waits_of_server();
+    assert!(server.silence_us == 0 && server.rate_us > 4_000_000, "{server:?}");
+}
+
+/// Some stacks have a timer of a second: what is answered as soon as it is sent again waited for that.
+#[test]
+fn data_that_is_answered_as_soon_as_it_is_sent_again_waited_for_a_timer() {
+    let waits = |copies: u64| {
+        let mut talk = Talk::open(At::Server);
+        talk.say(true, 200_000, 200);
+        talk.say(false, 200_000, 1_000);
+        for copy in 1..=copies {
+            talk.say_again(false, 200_000 + copy * 1_000_000, 1_000);
+        }
+        talk.ack(true, 200_000 + copies * 1_000_000 + 2 * HALF_US, 60_000);
+        talk.say(false, 4_000_000, 1_000);
+        talk.waits_of_server()
+    };
+    let once = waits(1);
+    assert_eq!((once.silence_us, once.timer_us), (0, 1_000_000), "{once:?}");
+    let in_vain = waits(3);
+    assert!(in_vain.silence_us > 3_000_000, "{in_vain:?}");
+}
+
 /// Ten requests that are answered at once, each second of which is lost and sent again: what is lost is not seen behind the place of the loss.
 fn with_lost_requests(at: At) -> [Waits; 2] {
     let mut talk = Talk::open(at);

@@ -91,7 +91,7 @@ pub struct SteadyRate {
     pub share: f64,
     /// Standard deviation over mean of what arrives in each sample: the median over the spans.
     pub unevenness: f64,
-    /// The receiver's round trip over the least one, at most.
+    /// The receiver's round trip over the least one, at most, but for rare spans.
     pub rtt_risen_most: f64,
     /// The same, the median over the spans.
     pub rtt_risen: f64,

@@ -63,8 +63,9 @@ pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
         let behind = samples.partition_point(|sample| sample.t_us < end_us);
         behind.checked_sub(1).map_or(0, |at| arrived(&samples[at]))
     });
+    // A SYN that is not acknowledged yet is outstanding too, and no data.
     let came: Vec<u64> = came.collect();
-    let flights: Vec<u64> = came.windows(2).map(|two| two[1] - two[0]).collect();
+    let flights: Vec<u64> = came.windows(2).map(|two| two[1].saturating_sub(two[0])).collect();
     let last = flights.iter().rposition(|&flight| flight > 0).unwrap_or(0);
     let fallen = flights[..last].windows(2).filter(|two| {
         two[0] >= t.packet_fallen_segments.whole() * segment
@@ -99,16 +100,23 @@ fn steady(spans: &[ArrivalSpan], t: &Thresholds) -> Option<SteadyRate> {
     let started = spans.iter().position(|span| span.rate >= t.receiver_started.value() * usual)?;
     let settled = &spans[started..];
     let same = t.arrival_same.value() * usual;
-    let is_same = |span: &ArrivalSpan| (span.rate - usual).abs() <= same && span.out_of_order == 0;
-    if settled.len() < t.arrival_spans.count() || !settled.iter().all(is_same) || has_trend(settled, t) {
+    if settled.iter().any(|span| span.out_of_order > 0) {
+        return None;
+    }
+    let is_same = |span: &ArrivalSpan| (span.rate - usual).abs() <= same;
+    let different = settled.iter().filter(|span| !is_same(span)).count();
+    let rare = (t.arrival_rare.value() * settled.len() as f64) as usize;
+    let settled: Vec<&ArrivalSpan> = settled.iter().filter(|span| is_same(span)).collect();
+    if settled.len() < t.arrival_spans.count() || different > rare || has_trend(&settled, t) {
         return None;
     }
     let risen = || settled.iter().map(|span| f64::from(span.rtt_us) / f64::from(least_us.max(1)));
-    let time = |spans: &[ArrivalSpan]| spans.iter().map(ArrivalSpan::length_us).sum::<u64>() as f64;
+    let all_us: u64 = spans.iter().map(ArrivalSpan::length_us).sum();
+    let steady_us: u64 = settled.iter().map(|span| span.length_us()).sum();
     Some(SteadyRate {
-        share: time(settled) / time(spans),
+        share: steady_us as f64 / all_us as f64,
         unevenness: middle(settled.iter().map(|span| span.unevenness))?,
-        rtt_risen_most: risen().fold(0.0, f64::max),
+        rtt_risen_most: nearly_most(risen(), t.arrival_rare.value())?,
         rtt_risen: middle(risen())?,
         bursts_in_round_trip: middle(settled.iter().map(|span| span.bursts_in_round_trip))?,
     })
@@ -138,11 +146,19 @@ impl ArrivalSpan {
 }
 
 /// A congestion window grows.
-fn has_trend(spans: &[ArrivalSpan], t: &Thresholds) -> bool {
+fn has_trend(spans: &[&ArrivalSpan], t: &Thresholds) -> bool {
     let third = (spans.len() / THIRDS).max(1).min(spans.len());
-    let mean = |spans: &[ArrivalSpan]| spans.iter().map(|span| span.rate).sum::<f64>() / spans.len() as f64;
+    let mean = |spans: &[&ArrivalSpan]| spans.iter().map(|span| span.rate).sum::<f64>() / spans.len() as f64;
     let (first, last) = (mean(&spans[..third]), mean(&spans[spans.len() - third..]));
     (last - first).abs() > t.arrival_trend.value() * first
+}
+
+/// The least of the values that at most that share of them exceeds: a single late ACK says nothing.
+fn nearly_most(values: impl Iterator<Item = f64>, share: f64) -> Option<f64> {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    let beyond = (share * all.len() as f64) as usize;
+    all.iter().rev().nth(beyond).copied()
 }
 
 /// Of an even number of values the upper one.
@@ -176,6 +192,19 @@ mod tests {
     }
 
     #[test]
+    fn a_syn_that_is_outstanding_is_no_flight() {
+        let at = |t_us, unacked_bytes| PacketSample {
+            t_us,
+            unacked_bytes,
+            mss_bytes: 1460,
+            path_rtt_us: Some(86_000),
+            ..PacketSample::default()
+        };
+        let samples = [at(0, 1), at(86_000, 0), at(190_000, 0), at(190_100, 1460)];
+        assert_eq!(fallen_share(&samples, &STANDARD).to_bits(), 0.0_f64.to_bits());
+    }
+
+    #[test]
     fn a_rate_that_stays_the_same_is_found_from_its_start_on() {
         let whole = SteadyRate { share: 1.0, rtt_risen_most: 1.0, rtt_risen: 1.0, ..SteadyRate::default() };
         assert_eq!(found_rate(|_, _| ()), Some(whole));
@@ -190,7 +219,11 @@ mod tests {
             Some(SteadyRate { share: 0.95, ..whole })
         );
         let risen = found_rate(|at, span| span.rtt_us += at as u32 * 200).map(|rate| rate.rtt_risen_most);
-        assert_eq!(risen, Some(1.19), "a queue grows");
+        assert_eq!(risen, Some(1.17), "a queue grows");
+        let late = |at, span: &mut ArrivalSpan| span.rtt_us *= if at == 9 { 2 } else { 1 };
+        assert_eq!(found_rate(late), Some(whole), "a late ACK");
+        let cut = |at, span: &mut ArrivalSpan| span.rate = if at == 19 { 0.8 } else { 1.0 };
+        assert_eq!(found_rate(cut), Some(SteadyRate { share: 0.95, ..whole }), "the end of the data");
     }
 
     #[test]

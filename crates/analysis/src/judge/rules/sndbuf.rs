@@ -110,7 +110,7 @@ pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
             && (trace.at_least(t.packet_clocked, span.clocked_share)
                 || trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
             && (are_large(&span, t, trace)
-                || trace.at_least(t.packet_prompt, span.prompt_share)
+                || trace.at_least(t.packet_prompt_of_writes, span.prompt_share)
                     && trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
             && span.unevenness.is_some_and(|uneven| trace.above(t.packet_even, uneven))
             && trace.at_most(t.packet_flight_same, span.flight_change)
