@@ -433,7 +433,7 @@ thresholds! {
     arrival_timers: Infer, Share = 0.33, Source::Rfc("5681, 3.1");
     /// Spans of a rate that stays the same, near the receiver.
     arrival_spans: Infer, Count = 3.0, Source::Catalogue;
-    /// Its rates differ from the median by at most this part …
+    /// None of its rates differs from the median by more than this part …
     arrival_same: Infer, Share = 0.12, Source::Catalogue;
     /// … nor the last third's mean from the first one's by more than this: a congestion window grows.
     arrival_trend: Infer, Share = 0.04, Source::Catalogue;
@@ -441,10 +441,10 @@ thresholds! {
     arrival_share: Judge, Share = 0.60, Source::Catalogue;
     /// Data that was paced arrives so evenly: standard deviation over mean of what comes in each sample …
     arrival_even: Judge, Share = 0.20, Source::Catalogue;
-    /// … with round trips of at most this many times the least.
+    /// … with round trips of at most this many times the least, …
     arrival_flat: Judge, Times = 1.10, Source::Catalogue;
-    /// A late packet or the end of the data changes this part of the spans at most, whatever they show.
-    arrival_rare: Infer, Share = 0.10, Source::Catalogue;
+    /// … but for this part of the spans.
+    arrival_flat_share: Infer, Share = 0.10, Source::Catalogue;
     /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
     arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");
     /// … or, where a round trip is shorter than the time between two samples, this many in each …
@@ -530,8 +530,6 @@ thresholds! {
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
     slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
-    /// After an initial window at the beginning of a connection this often is enough.
-    slow_start_rounds_first: Infer, Count = 2.0, Source::Catalogue;
     /// A flight that a pacer spreads over its round trip is cut after this part of it: the next one begins with the next round trip.
     slow_start_paced: Infer, RoundTrips = 0.9, Source::Kernel("bbr_high_gain");
     /// The shortest flow that is judged, in round trips …

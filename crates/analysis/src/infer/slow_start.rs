@@ -134,12 +134,11 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
     let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
     let interval = TimeInterval { from_us: first.t_us, to_us: end_us };
     let is_start = always_grows || window_used.is_some();
-    // An initial window that doubles at once is no program's doing.
-    let initial = thresholds.initial_window.whole() * u64::from(first.mss_bytes);
-    let begins_connection = before == 0 && u64::from(first.mss_bytes) < of_first && of_first <= initial;
-    let least =
-        if begins_connection { thresholds.slow_start_rounds_first } else { thresholds.slow_start_rounds };
-    (is_start && steps >= least.whole()).then_some(Start { interval, first: of_first, window_used })
+    (is_start && steps >= thresholds.slow_start_rounds.whole()).then_some(Start {
+        interval,
+        first: of_first,
+        window_used,
+    })
 }
 
 /// The most that arrived in a round trip.
@@ -207,23 +206,6 @@ mod tests {
         }
         let found = first(&samples).expect("a slow start");
         assert!((225_000..=240_000).contains(&found.interval.to_us), "{found:?}");
-    }
-
-    /// Two steps say nothing of a program that writes more and more, and of an initial window they do.
-    #[test]
-    fn an_initial_window_that_doubles_twice_is_a_slow_start() {
-        let is_start = |rounds: &[u64], before: u64| {
-            let mut samples = samples(rounds);
-            samples.iter_mut().for_each(|sample| {
-                (sample.mss_bytes, sample.acked_bytes) = (1_448, sample.acked_bytes + before);
-            });
-            first(&samples).is_some()
-        };
-        let doubles = [14_480, 28_960, 57_920, 30_000];
-        assert!(is_start(&doubles, 0));
-        assert!(!is_start(&doubles, 500_000), "in the middle of a connection");
-        assert!(!is_start(&[1_000, 2_000, 4_000, 2_000], 0), "small writes");
-        assert!(!is_start(&[20_000, 40_000, 80_000, 30_000], 0), "more than an initial window");
     }
 
     /// The window of each round trip lets out the next one; or it is twice as large, as a receiver makes it.
