@@ -45,7 +45,6 @@ pub(crate) mod way;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use known_path::{KnownPath, KnownWay, Policer};
 pub use known_run::KnownRun;
-pub(crate) use known_run::{is_flight_estimated, is_sample_per_round, is_single_reading};
 pub(crate) use rate_over_time::asked_rate;
 
 use crate::ground::models::headers::Headers;

@@ -5,7 +5,7 @@ use super::known_path::KnownPath;
 use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
-use pipefill_core::record::{BufferLimits, CountsBefore, CpuQuota, Gap, Manifest, Observed, StreamSummary};
+use pipefill_core::record::{BufferLimits, CountsBefore, CpuQuota, Gap, Manifest, ReadFrom, StreamSummary};
 use pipefill_core::stacks::Stack;
 use pipefill_core::units::Rate;
 use std::time::Duration;
@@ -26,12 +26,8 @@ pub struct KnownRun<'a> {
     pub(crate) host_rate: Option<Rate>,
     /// Whether the application of observed connections writes as fast as it can.
     pub(crate) writes_all: bool,
-    /// Whether the flight of each sample follows from its rate and its round trip.
-    pub(crate) is_flight_estimated: bool,
-    /// Whether each sample is a round of its own.
-    pub(crate) is_sample_per_round: bool,
-    /// Whether all samples are one reading: they show an instant, and not what changes.
-    pub(crate) is_single_reading: bool,
+    /// The other program's output that the samples were read from.
+    pub(crate) read_from: Option<&'a ReadFrom>,
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
     pub(crate) limits: [Option<BufferLimits>; 2],
     /// What the socket of an observed connection had counted before its first sample.
@@ -63,9 +59,7 @@ impl<'a> KnownRun<'a> {
             drops: Direction::ALL.map(|direction| Drops::of(manifest, direction)),
             host_rate: manifest.environment.host_rate(),
             writes_all: observed.is_some_and(|observed| observed.writes_all),
-            is_flight_estimated: observed.is_some_and(is_flight_estimated),
-            is_sample_per_round: observed.is_some_and(is_sample_per_round),
-            is_single_reading: observed.is_some_and(is_single_reading),
+            read_from: observed.and_then(|observed| observed.read_from.as_ref()),
             limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
             before: observed.and_then(|observed| observed.before).unwrap_or_default(),
             stacks: observed.map_or([None; 2], |observed| [observed.local_stack, observed.remote_stack]),
@@ -77,19 +71,35 @@ impl<'a> KnownRun<'a> {
         }
     }
 
+    /// Whether the flight of each sample follows from its rate and its round trip.
+    pub(crate) fn is_flight_estimated(&self) -> bool {
+        self.read_from.is_some_and(|read_from| read_from.flight_estimated)
+    }
+
+    /// Whether each sample is a round of its own.
+    fn is_sample_per_round(&self) -> bool {
+        self.read_from.is_some_and(|read_from| read_from.sample_per_round)
+    }
+
+    /// Whether all samples are one reading: they show an instant, and not what changes.
+    pub(crate) fn is_single_reading(&self) -> bool {
+        self.read_from.is_some_and(|read_from| read_from.gaps.contains(&Gap::Readings))
+    }
+
     /// Samples that an epoch has at least: one where it is the mean of an interval. A reading shows an instant, and a buffer at any level.
     pub(crate) fn epoch_samples(&self, thresholds: &Thresholds) -> usize {
-        if self.is_flight_estimated { 1 } else { thresholds.epoch_samples.count() }
+        if self.is_flight_estimated() { 1 } else { thresholds.epoch_samples.count() }
     }
 
     /// Samples that a round has at least.
     pub(crate) fn round_samples(&self, thresholds: &Thresholds) -> usize {
-        if self.is_sample_per_round { 1 } else { thresholds.epoch_samples.count() }
+        if self.is_sample_per_round() { 1 } else { thresholds.epoch_samples.count() }
     }
 
     /// Rounds of a plateau that have to agree.
     pub(crate) fn plateau_rounds(&self, thresholds: &Thresholds) -> usize {
-        if self.is_sample_per_round { thresholds.plateau_samples } else { thresholds.plateau_rounds }.count()
+        if self.is_sample_per_round() { thresholds.plateau_samples } else { thresholds.plateau_rounds }
+            .count()
     }
 
     /// What the host that sends data in `direction` allows sockets to buffer, and the one that receives them.
@@ -148,21 +158,6 @@ impl<'a> KnownRun<'a> {
         let direction = self.flow_of(stream).map_or(Direction::Forward, |flow| flow.direction);
         self.path.way(direction).delay.map_or(0, |delay| micros(delay.value))
     }
-}
-
-/// See [`KnownRun::is_flight_estimated`].
-pub(crate) fn is_flight_estimated(observed: &Observed) -> bool {
-    observed.read_from.as_ref().is_some_and(|read_from| read_from.flight_estimated)
-}
-
-/// See [`KnownRun::is_sample_per_round`].
-pub(crate) fn is_sample_per_round(observed: &Observed) -> bool {
-    observed.read_from.as_ref().is_some_and(|read_from| read_from.sample_per_round)
-}
-
-/// See [`KnownRun::is_single_reading`].
-pub(crate) fn is_single_reading(observed: &Observed) -> bool {
-    observed.read_from.as_ref().is_some_and(|read_from| read_from.gaps.contains(&Gap::Readings))
 }
 
 /// Of this host and the peer: the one that sends data in `direction`, the one that receives them.

@@ -79,10 +79,10 @@ impl<'a> RunFacts<'a> {
             plan: self.run.plan.map(|_| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
             offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
             sender: Some(SenderEvidence {
-                is_flight_estimated: self.run.is_flight_estimated,
+                is_flight_estimated: self.run.is_flight_estimated(),
                 // What does not print the flight prints no threshold of slow start either.
-                has_ssthresh: self.run.is_flight_estimated || epoch.sender.has_ssthresh,
-                sndbuf_least: epoch.sender.sndbuf_least.filter(|_| !self.run.is_single_reading),
+                has_ssthresh: self.run.is_flight_estimated() || epoch.sender.has_ssthresh,
+                sndbuf_least: epoch.sender.sndbuf_least.filter(|_| !self.run.is_single_reading()),
                 acked_so_far: self.run.before.acked_bytes.saturating_add(epoch.sender.acked_so_far),
                 ..epoch.sender.clone()
             }),

@@ -89,6 +89,7 @@ fn what_real_programs_printed_names_the_planted_holder_or_none() {
         ("ss-sndbuf-waiting.txt", "sndbuf"),
         ("ss-pacing.txt", "pacing"),
         ("ss-one-rwnd.txt", "rwnd"),
+        ("ss-one-burst.txt", "app"),
         ("qlog-loss.json", "cwnd"),
         ("qlog-window.json", "rwnd"),
         ("qlog-app.json", "app"),

@@ -11,9 +11,7 @@ use crate::findings::verdict::ShortReading;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::{STANDARD, Thresholds};
 use crate::infer::drops::Drops;
-use crate::infer::{
-    Inference, KnownPath, KnownRun, delivery, is_flight_estimated, is_sample_per_round, is_single_reading,
-};
+use crate::infer::{Inference, KnownPath, KnownRun, delivery};
 use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
@@ -385,9 +383,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         drops: Direction::ALL.map(|direction| Drops::of_emulated(emulated, direction)),
         host_rate: None,
         writes_all: first.observed.writes_all,
-        is_flight_estimated: is_flight_estimated(&first.observed),
-        is_sample_per_round: is_sample_per_round(&first.observed),
-        is_single_reading: is_single_reading(&first.observed),
+        read_from: first.observed.read_from.as_ref(),
         is_quic: false,
         limits: [first.observed.local_buffers, first.observed.remote_buffers],
         before: connections

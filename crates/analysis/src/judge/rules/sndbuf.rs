@@ -80,7 +80,7 @@ pub(super) const EXPLAINS_RATE: Rule = Rule {
 /// counted no wait.
 pub(super) const KEPT_FULL: Rule = Rule {
     id: RuleId::new("sndbuf.kept_full"),
-    question: "Is everything sent that the send buffer holds, does it get full and is never nearly empty, or, in a single reading, is it full and has the kernel counted waits for room?",
+    question: "Is everything sent that the send buffer holds, and is it full at times and never nearly empty, or, in a single reading, full after waits for room that the kernel counted?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
