@@ -126,9 +126,15 @@ impl Observer for Sampling {
         if followed.stretch != connection.stretch() {
             followed.clock_was_set(connection.stretch(), event.time_ns);
         }
+        let is_due = event.time_ns >= followed.next_ns;
+        let before = followed.samples.len();
+        if is_due {
+            followed.fill_the_pause(event.time_ns);
+        }
         let logs = usize::from(followed.observe(connection, event, may_log));
-        if event.time_ns >= followed.next_ns {
-            let (before, now) = followed.sample(connection, event);
+        if is_due {
+            followed.sample(connection, event);
+            let now = followed.samples.len();
             self.samples = (self.samples + now).saturating_sub(before);
         }
         self.logs += logs;
@@ -144,11 +150,12 @@ impl Observer for Sampling {
         let (mut samples, mut every_ns, mut happened) = (Vec::new(), EVERY_NS, Happened::default());
         let (mut answers, mut buckets) = ([Answers::default(); 2], None);
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
-            followed.conversation.finish(connection);
+            let ends_ns = followed.conversation.finish(connection);
+            let waits = Side::BOTH.map(|side| followed.conversation.waits(side));
+            followed.samples.iter_mut().for_each(|pair| pair.end_waits(waits, ends_ns));
             answers = Side::BOTH.map(|side| followed.conversation.answers(side));
             let found = Side::BOTH.map(|side| followed.packet_logs.bucket(connection, side));
             buckets = found.iter().any(Option::is_some).then(|| Box::new(found));
-            followed.fill_the_pause(connection.last_ns(), None);
             (samples, every_ns) = (followed.samples, followed.every_ns);
             happened = followed.events.into_happened();
             samples.reserve_exact(1);
@@ -202,9 +209,10 @@ impl Followed {
     fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
         self.conversation.observe(connection, event);
         let begins = self.packet_logs.observe(event, &mut self.unlogged, may_log);
-        self.events.observe(connection, event, self.clocking.map(|clocking| clocking.is_out));
+        self.events.observe(connection, event, self.clocking.map(|clocking| clocking.out > 0));
         for side in Side::BOTH {
-            self.clocking[side as usize].is_out = connection.half(side).unacked_bytes() > 0;
+            let (own, peer) = (connection.half(side), connection.half(side.other()));
+            self.clocking[side as usize].update_out(own, peer);
         }
         let sender = event.side as usize;
         if event.payload > 0 && event.kind == SegmentKind::New {
@@ -217,38 +225,32 @@ impl Followed {
         begins
     }
 
-    /// Takes a sample. Returns how many there were, and are.
+    /// Takes a sample.
     #[cold]
     #[inline(never)]
-    fn sample(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
-        let before = self.samples.len();
-        let half = connection.half(event.side);
-        let was_idle = event.kind == SegmentKind::New && half.unacked_bytes() == u64::from(event.payload);
-        let idle = was_idle.then(|| (event.side, half.acked_to().saturating_sub(1)));
-        self.fill_the_pause(event.time_ns, idle);
-        let clocking = self.clocking;
+    fn sample(&mut self, connection: &Connection, event: &Event) {
         if self.samples.len() == self.samples.capacity() {
             // A small connection has one or two.
             self.samples.reserve_exact(self.samples.len().max(1));
         }
-        self.samples.push(SamplePair::of(connection, event.time_ns, clocking, &self.conversation));
+        self.samples.push(SamplePair::of(connection, event.time_ns, self.clocking, &self.conversation));
         self.clocking.iter_mut().for_each(Clocking::begin);
         if self.samples.len() > SAMPLES_MAX {
             SamplePair::halve(&mut self.samples);
             self.every_ns *= 2;
         }
         self.next_ns = event.time_ns.saturating_add(self.every_ns);
-        (before, self.samples.len())
     }
 
-    /// Nothing passed since shortly after the last sample: what was so then stayed so, but that the side of `idle` has nothing outstanding, and how much it
-    /// had acknowledged. The ACK of that came too soon after the sample for one of its own.
-    fn fill_the_pause(&mut self, now_ns: u64, idle: Option<(Side, u64)>) {
+    /// Nothing passed since shortly after the last sample: what was out after the last packet stayed out.
+    #[cold]
+    #[inline(never)]
+    fn fill_the_pause(&mut self, now_ns: u64) {
         let Some(last) = self.samples.last() else { return };
-        let last = idle.map_or(*last, |(side, acked_bytes)| last.with_nothing_out(side, acked_bytes));
         let pause_ns = now_ns.saturating_sub(last.time_ns);
         let step_ns = self.every_ns.max(pause_ns / PAUSE_SAMPLES);
         let mut at_ns = last.time_ns.saturating_add(step_ns);
+        let last = last.with_what_is_out(&self.clocking);
         while let Some(next_ns) = at_ns.checked_add(step_ns).filter(|&next_ns| next_ns <= now_ns) {
             self.samples.push(last.without_traffic(at_ns));
             at_ns = next_ns;

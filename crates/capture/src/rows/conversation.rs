@@ -126,6 +126,9 @@ impl Conversation {
         if peer.is_out {
             self.answered(connection, event);
         }
+        if event.shows_unseen {
+            self.spoke_unseen(connection, event);
+        }
         if event.payload > 0 {
             match event.kind {
                 SegmentKind::New | SegmentKind::OutOfOrder => self.spoke(connection, event),
@@ -178,7 +181,9 @@ impl Conversation {
         let (side, peer, now) = (event.side, event.side.other(), event.time_ns);
         self.begun_ns = self.begun_ns.or_else(|| NonZeroU64::new(now));
         let begun_ns = self.begun_ns.map_or(now, NonZeroU64::get);
-        let is_remark = event.payload <= REMARK_BYTES && connection.half(peer).unacked_bytes() > 0;
+        // Near the receiver all that came is acknowledged, also in the middle of what the other side writes.
+        let is_remark = event.payload <= REMARK_BYTES
+            && (connection.half(peer).unacked_bytes() > 0 || self.speakers[peer as usize].goes_on());
         if !is_remark {
             self.speakers[peer as usize].hear(now);
         }
@@ -222,6 +227,16 @@ impl Conversation {
         }
     }
 
+    /// The other side sent what the capture does not have, not long before this ACK: it stands for that.
+    #[cold]
+    fn spoke_unseen(&mut self, connection: &Connection, ack: &Event) {
+        let side = ack.side.other();
+        let payload = connection.half(side).mss_bytes() + 1;
+        let seq_to = connection.half(side).acked_to();
+        let kind = SegmentKind::New;
+        self.spoke(connection, &Event { side, kind, payload, seq_to, flags: Flags::PSH, ..*ack });
+    }
+
     /// Payload was sent again.
     fn repeated(&mut self, connection: &Connection, event: &Event) {
         let half = connection.half(event.side);
@@ -255,17 +270,19 @@ impl Conversation {
         }
     }
 
-    /// The connection is over: nothing follows its last payloads.
-    pub(super) fn finish(&mut self, connection: &Connection) {
-        for side in Side::BOTH {
+    /// The connection is over: nothing follows the last payloads. Returns when they passed, which is when the waits of each side end.
+    pub(super) fn finish(&mut self, connection: &Connection) -> [Option<u64>; 2] {
+        Side::BOTH.map(|side| {
             let own = &mut self.speakers[side as usize];
             own.end_piece(connection);
-            if let Some(last_ns) = own.spoke_ns().filter(|_| own.is_out) {
+            let last_ns = own.spoke_ns();
+            if let Some(last_ns) = last_ns.filter(|_| own.is_out) {
                 // Nothing came back: no timer helped.
                 own.timer = None;
                 own.end_silence(last_ns, connection.half(side));
             }
-        }
+            last_ns
+        })
     }
 }
 
@@ -310,7 +327,7 @@ impl Speaker {
 
     /// The other side answers after a timer what it never acknowledged: a stack that had the request acknowledges it in less (RFC 1122, 4.2.3.2), so
     /// that the request or the answer was lost. Or it sends again by a timer what was acknowledged here: with the ACK an answer was lost. Returns when that
-    /// timer was awaited.
+    /// timer was awaited. Later than the request's own timer this would have been sent again: then it is the ACK that the capture does not have.
     fn end_lost_answer(&mut self, connection: &Connection, event: &Event) -> Option<TimerWait> {
         let [own, other] = [event.side.other(), event.side].map(|side| connection.half(side));
         let is_again = event.kind.is_retransmit() && event.seq_to <= other.acked_to();
@@ -319,8 +336,13 @@ impl Speaker {
             && (is_again || own.unacked_bytes() == 0)
             && self.out_bytes <= INITIAL_SEGMENTS * own.mss_bytes();
         let least_ns = TIMER_LEAST_NS.saturating_add(to_end_ns(connection, event.side));
-        let is_later = |since_ns: &NonZeroU64| event.time_ns.saturating_sub(since_ns.get()) >= least_ns;
-        let from_ns = self.unanswered_ns.filter(|since_ns| is_late_answer && is_later(since_ns))?;
+        // Late ACKs make its estimate of the round trip as long.
+        let timer_ns = u64::from(FIRST_TIMER_US) * 1_000 + full_ns(connection);
+        let is_by_timer = |since_ns: &NonZeroU64| {
+            let late_ns = event.time_ns.saturating_sub(since_ns.get());
+            late_ns >= least_ns && (is_again || late_ns <= timer_ns)
+        };
+        let from_ns = self.unanswered_ns.filter(|since_ns| is_late_answer && is_by_timer(since_ns))?;
         // The round trip of an answer is its turn's.
         let turn_ns = if is_again { 0 } else { to_end_ns(connection, event.side) };
         let to_ns = event.time_ns.saturating_sub(turn_ns);
@@ -466,6 +488,11 @@ impl Speaker {
         let is_under_way = std::mem::take(&mut self.is_under_way);
         self.overlapping = if is_under_way { self.overlapping.saturating_add(1) } else { 0 };
         self.overlapping >= OVERLAPPING_FLIGHTS
+    }
+
+    /// Whether its last payload was in the middle of what was written: near the receiver that is acknowledged like all other.
+    const fn goes_on(&self) -> bool {
+        self.is_unfinished && self.ends_full
     }
 
     /// Whether its last payload may have been the middle of what was written.

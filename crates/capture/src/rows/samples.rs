@@ -3,7 +3,7 @@
 use super::conversation::Conversation;
 use crate::headers::Flags;
 use crate::tcp::{Connection, EcnMode, Event, Half, Side};
-use pipefill_core::record::PacketSample;
+use pipefill_core::record::{PacketSample, Waits};
 use std::num::{NonZeroU16, NonZeroU32};
 
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
@@ -12,6 +12,9 @@ const PROMPT_NS: u64 = 100_000;
 /// And a burst after a silence, where a program is woken first and writes: nanoseconds, and this part of the path's round trip at most.
 const WOKEN_NS: u64 = 2_000_000;
 const WOKEN_PART: u64 = 16;
+
+/// Options take so much of a segment at most (RFC 9293, 3.1), bytes.
+const OPTIONS_MAX: u32 = 40;
 
 /// No byte ends there.
 const ACKED: u64 = u64::MAX;
@@ -31,14 +34,14 @@ pub(super) struct Clocking {
     last_data_ns: u64,
     bursts: u16,
     clocked_bursts: u16,
-    /// Segments with PSH, and those of them that were no multiple of the MSS.
-    pushes: u32,
-    tails: u32,
+    /// Segments with PSH, and those of them that were no multiple of the MSS. Beyond the largest number none is counted, nor below, and shares stay.
+    pushes: u16,
+    tails: u16,
     /// Payload of the largest packet.
     largest: u32,
     /// In flight when ACKs of new data came, before each of them, and how many did.
     before_acks: u64,
-    acks: u32,
+    acks: u16,
     /// In flight after the last packet.
     current: u32,
     /// Where the last segment with PSH ended.
@@ -50,8 +53,9 @@ pub(super) struct Clocking {
     unacked: u32,
     /// And one more byte: a window may be 0.
     window: Option<NonZeroU32>,
-    /// Whether something was outstanding after the last segment of either side.
-    pub(super) is_out: bool,
+    /// What was outstanding after the last segment of either side, and the window; and one more byte, likewise.
+    pub(super) out: u32,
+    last_window: Option<NonZeroU32>,
 }
 
 impl Clocking {
@@ -76,8 +80,8 @@ impl Clocking {
             self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(since_ack_ns <= woken_ns));
         }
         self.last_data_ns = event.time_ns;
-        if self.full_to == 0 && event.payload >= own.mss_bytes() {
-            self.full_to = event.seq_from + u64::from(own.mss_bytes());
+        if self.full_to == 0 && event.payload.saturating_add(OPTIONS_MAX) >= own.mss_bytes() {
+            self.full_to = event.seq_to.min(event.seq_from + u64::from(own.mss_bytes()));
         }
         if event.flags.has(Flags::PSH) {
             self.pushed(event, connection);
@@ -89,7 +93,7 @@ impl Clocking {
         let unacked = whole(own.unacked_bytes());
         if self.window.is_none() || room(unacked, window) <= room(self.unacked, self.window()) {
             self.unacked = unacked;
-            self.window = window.and_then(|window| NonZeroU32::new(window.saturating_add(1)));
+            self.window = one_more(window);
         }
     }
 
@@ -99,8 +103,10 @@ impl Clocking {
         let is_tail = !event.payload.is_multiple_of(connection.half(event.side).mss_bytes().max(1));
         let is_alone = event.segments <= 1
             && (event.seq_from == self.pushed_to || connection.near() != Some(event.side.other()));
-        self.pushes += u32::from(is_alone || is_tail);
-        self.tails += u32::from(is_tail);
+        if (is_alone || is_tail) && self.pushes < u16::MAX {
+            self.pushes += 1;
+            self.tails += u16::from(is_tail);
+        }
         self.pushed_to = event.seq_to;
     }
 
@@ -117,10 +123,19 @@ impl Clocking {
             if self.full_to > 0 && own.acked_to() >= self.full_to {
                 self.full_to = ACKED;
             }
-            self.before_acks += u64::from(self.current);
-            self.acks += 1;
+            if self.acks < u16::MAX {
+                self.before_acks += u64::from(self.current);
+                self.acks += 1;
+            }
         }
         self.current = whole(own.in_flight_bytes());
+    }
+
+    /// A segment of either side passed.
+    #[inline]
+    pub(super) fn update_out(&mut self, own: &Half, peer: &Half) {
+        self.out = whole(own.unacked_bytes());
+        self.last_window = one_more(peer.window_bytes());
     }
 
     /// The same, and no time since an earlier ACK is known.
@@ -131,7 +146,7 @@ impl Clocking {
 
     /// That of the least room.
     fn window(&self) -> Option<u32> {
-        self.window.map(|window| window.get() - 1)
+        one_less(self.window)
     }
 
     /// A sample was taken.
@@ -144,10 +159,19 @@ impl Clocking {
             current: self.current,
             pushed_to: self.pushed_to,
             full_to: self.full_to,
-            is_out: self.is_out,
+            out: self.out,
+            last_window: self.last_window,
             ..Self::default()
         };
     }
+}
+
+fn one_more(window: Option<u32>) -> Option<NonZeroU32> {
+    window.and_then(|window| NonZeroU32::new(window.saturating_add(1)))
+}
+
+fn one_less(window: Option<NonZeroU32>) -> Option<u32> {
+    window.map(|window| window.get() - 1)
 }
 
 fn room(unacked: u32, window: Option<u32>) -> u32 {
@@ -196,19 +220,27 @@ impl SamplePair {
         self.sides.iter().map(|side| side.acked_bytes + side.unacked_bytes).sum()
     }
 
-    /// The same once `acked_bytes` of `side`, all that it had sent, were acknowledged.
-    pub(super) fn with_nothing_out(mut self, side: Side, acked_bytes: u64) -> Self {
-        let sample = &mut self.sides[side as usize];
-        *sample = PacketSample {
-            acked_bytes,
-            unacked_bytes: 0,
-            in_flight_bytes: 0,
-            sacked_segments: 0,
-            lost_segments: 0,
-            retrans_segments: 0,
-            ..*sample
-        };
+    /// The same with what is out after the last segment, which came too soon for a sample of its own.
+    pub(super) fn with_what_is_out(mut self, clocking: &[Clocking; 2]) -> Self {
+        for (sample, clocking) in self.sides.iter_mut().zip(clocking) {
+            sample.acked_bytes = clocking.acked_to.saturating_sub(1).max(sample.acked_bytes);
+            sample.unacked_bytes = clocking.out.into();
+            sample.in_flight_bytes = clocking.current.min(clocking.out).into();
+            sample.rwnd_bytes = one_less(clocking.last_window);
+            if clocking.out == 0 {
+                (sample.sacked_segments, sample.lost_segments, sample.retrans_segments) = (0, 0, 0);
+            }
+        }
         self
+    }
+
+    /// The waits of each side, all of which end at these times.
+    pub(super) fn end_waits(&mut self, waits: [Waits; 2], ends_ns: [Option<u64>; 2]) {
+        for ((sample, waits), end_ns) in self.sides.iter_mut().zip(waits).zip(ends_ns) {
+            if end_ns.is_some_and(|end_ns| self.time_ns >= end_ns) {
+                sample.waits = waits;
+            }
+        }
     }
 
     /// The same at `time_ns`, when nothing more was sent.
@@ -264,10 +296,10 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         unprompted_bytes: clocking.unprompted,
         bursts: clocking.bursts,
         clocked_bursts: clocking.clocked_bursts,
-        pushes: clocking.pushes,
-        tails: clocking.tails,
+        pushes: clocking.pushes.into(),
+        tails: clocking.tails.into(),
         largest_bytes: clocking.largest,
-        acks: clocking.acks,
+        acks: clocking.acks.into(),
         in_flight_before_acks_bytes: clocking.before_acks,
         in_flight_peak_bytes: clocking.in_flight,
         unacked_peak_bytes: clocking.unacked,

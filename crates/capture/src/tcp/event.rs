@@ -99,6 +99,8 @@ pub struct Event {
     pub is_ce: bool,
     /// It fills a hole: it was lost, or overtaken, before the capture point.
     pub fills_hole: bool,
+    /// It acknowledges data that the capture does not have.
+    pub shows_unseen: bool,
     /// The RTT that it measured as an ACK: from the capture point to the other end and back.
     pub rtt_us: Option<u32>,
 }
@@ -122,6 +124,7 @@ impl Event {
             flags: Flags(0),
             is_ce: false,
             fills_hole: false,
+            shows_unseen: false,
             rtt_us: None,
         }
     }
@@ -136,7 +139,7 @@ impl Event {
         self.flags = segment.flags;
         self.is_ce = segment.ecn == 3;
         (self.ack, self.rtt_us) = (None, None);
-        (self.is_dsack, self.fills_hole) = (false, false);
+        (self.is_dsack, self.fills_hole, self.shows_unseen) = (false, false, false);
         self.sacks.count = 0;
     }
 }

@@ -347,6 +347,7 @@ impl Half {
     /// An ACK for this direction's data.
     #[inline]
     pub(super) fn acknowledged(&mut self, ack: &Ack<'_>) -> AckOutcome {
+        let mut shows_unseen = false;
         if ack.to > self.next {
             if ack.to - self.next > super::sender::HOLE_LIMIT {
                 return AckOutcome::default();
@@ -355,13 +356,15 @@ impl Half {
             if self.has_syn || self.sender.is_some() {
                 let sender = self.sender.get_or_insert_default();
                 sender.skip_to(ack.now(), &mut self.next, ack.to);
+                shows_unseen = true;
             } else {
                 self.next = ack.to;
             }
         }
         match &mut self.sender {
             Some(sender) => {
-                let outcome = sender.take_ack(ack, &mut self.una, self.next);
+                let mut outcome = sender.take_ack(ack, &mut self.una, self.next);
+                outcome.shows_unseen |= shows_unseen;
                 if let Some(us) = outcome.rtt_us {
                     self.answered(us);
                 }

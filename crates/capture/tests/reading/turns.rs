@@ -4,7 +4,7 @@ use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::rows::{EventKind, Sampling};
 use pipefill_capture::tcp::{Reconstruction, Side};
 use pipefill_core::record::Waits;
-use pipefill_testkit::captures::frame::{ACK, SYN, Tcp};
+use pipefill_testkit::captures::frame::{ACK, RST, SYN, Tcp};
 
 const PSH: u8 = 8;
 const MSS: u32 = 1460;
@@ -160,6 +160,28 @@ fn a_remark_while_data_is_outstanding_is_no_turn() {
     assert_eq!((server.turns, server.request_us, server.response_us), (0, 0, 0));
 }
 
+/// A WINDOW_UPDATE of HTTP/2 at the client, which has acknowledged all that came of an answer that goes on.
+#[test]
+fn a_remark_in_the_middle_of_an_answer_is_no_turn() {
+    let turns = |goes_on: bool| {
+        let mut talk = Talk::open(At::Client);
+        talk.say(true, 200_000, 200);
+        for round in 0..8 {
+            let us = 210_000 + round * 3 * HALF_US;
+            for n in 0..20 {
+                talk.say(false, us + n * 10, MSS);
+            }
+            if !goes_on {
+                talk.say(false, us + 300, 500);
+            }
+            talk.ack(true, us + 2 * HALF_US + 400, 60_000);
+            talk.say(true, us + 2 * HALF_US + 500, 64);
+        }
+        talk.waits()[1].turns
+    };
+    assert_eq!([turns(true), turns(false)], [1, 8]);
+}
+
 /// A sender that keeps two segments out waits for the timer of the other end's ACK.
 #[test]
 fn delayed_acks_and_nagle_are_told_apart_by_what_follows() {
@@ -292,6 +314,22 @@ fn who_never_answers_is_silent_and_what_nobody_repeats_is_not() {
     assert_eq!(talk.waits()[1].silence_us, 0);
 }
 
+/// The wait ends with the last time that data were sent again, whenever the connection is given up.
+#[test]
+fn a_reset_long_after_a_silence_does_not_move_it() {
+    let mut talk = Talk::open(At::Server);
+    for us in [200_000, 400_000, 800_000, 1_600_000, 3_200_000, 6_400_000] {
+        talk.sent[1] = 1;
+        talk.say(false, us, 500);
+    }
+    talk.pass(false, 60_000_000, Tcp::new(5_501, 1_001, RST | ACK, 0));
+    let samples = talk.watched().samples(Side::B, 0);
+    let silence_us = |t_us: u64| {
+        samples.iter().rfind(|sample| sample.t_us <= samples[0].t_us + t_us).map(|it| it.waits.silence_us)
+    };
+    assert_eq!([silence_us(6_100_000), silence_us(6_300_000)], [Some(0), Some(6_200_000)]);
+}
+
 /// Both send all the time, and acknowledge what has arrived; in the times of the server the client has what is a round trip old.
 #[test]
 fn two_transfers_at_once_are_no_conversation() {
@@ -406,6 +444,19 @@ fn an_answer_that_was_lost_is_told_from_one_that_took_long() {
     assert_eq!((client.request_us, server.response_us), (5 * TIMER_US, 6 * TIMER_US));
 }
 
+/// A capture of packets with payload alone has no ACK: the other side answers a minute later, and no timer waits so long.
+#[test]
+fn who_answers_after_many_timers_had_the_request() {
+    let mut talk = Talk::open(At::Client);
+    for turn in 0..6 {
+        talk.say(true, 200_000 + turn * 60_000_000, 200);
+        talk.say(false, 200_000 + turn * 60_000_000 + 30_000_000, 100);
+    }
+    let [client, server] = talk.waits();
+    assert_eq!([client.timer_us, server.timer_us], [0; 2]);
+    assert_eq!(server.response_us, 6 * 30_000_000);
+}
+
 /// Near the server: an answer is lost and with it the ACK, and the client sends again what arrived.
 #[test]
 fn a_request_that_is_sent_again_after_its_answer_shows_that_this_was_lost() {
@@ -476,10 +527,10 @@ fn where_an_answer_is_lost_both_sides_wait_for_its_timer() {
     assert_eq!(client.response_us, 5 * TIMER_US);
 }
 
-/// Ten small answers, and one of several segments, of which none is acknowledged, or the first one.
+/// Ten small answers, and one of several segments, of which none is acknowledged, or the first one; that may be as much shorter as options take.
 #[test]
 fn full_segments_that_never_arrive_are_told_from_a_path_that_is_silent() {
-    let may_lose = |arrives: bool| {
+    let may_lose = |arrives: bool, full: u32| {
         let mut talk = Talk::open(At::Server);
         let mut us = 200_000;
         for _ in 0..10 {
@@ -488,7 +539,7 @@ fn full_segments_that_never_arrive_are_told_from_a_path_that_is_silent() {
             us += 2 * HALF_US;
         }
         talk.say(true, us, 80);
-        talk.say(false, us, MSS);
+        talk.say(false, us, full);
         if arrives {
             us += 2 * HALF_US;
             talk.ack(true, us, 60_000);
@@ -503,7 +554,8 @@ fn full_segments_that_never_arrive_are_told_from_a_path_that_is_silent() {
         assert!(last.waits.silence_us > 0 && last.acked_bytes > u64::from(MSS), "{last:?}");
         last.may_lose_full_segments()
     };
-    assert_eq!([may_lose(false), may_lose(true)], [true, false]);
+    assert!(!may_lose(true, MSS - 12), "with options");
+    assert_eq!([may_lose(false, MSS), may_lose(true, MSS)], [true, false]);
 }
 
 /// The first answer is of full segments, and none of it arrives: the SYN did, and the way back works where something was asked for.
@@ -547,6 +599,41 @@ fn in_a_pause_nothing_is_outstanding_whenever_the_last_ack_came() {
             assert!(inside.iter().all(|sample| sample.unacked_bytes == 0 && sample.in_flight_bytes == 0));
         }
     }
+}
+
+/// A second segment follows 3 ms after the one with which a sample is taken, and neither is acknowledged until the second is sent again.
+#[test]
+fn in_a_pause_what_is_outstanding_stays_so() {
+    let mut talk = Talk::open(At::Server);
+    talk.say(false, 200_000, MSS);
+    talk.ack(true, 200_000 + 2 * HALF_US, 60_000);
+    talk.say(false, 400_000, MSS);
+    talk.say(false, 403_000, 500);
+    talk.say_again(false, 1_403_000, 500);
+    let samples = talk.watched().samples(Side::B, 0);
+    let from_us = samples[0].t_us + 210_000;
+    let inside: Vec<_> =
+        samples.iter().filter(|sample| (from_us..from_us + 990_000).contains(&sample.t_us)).collect();
+    assert!(inside.len() > 10);
+    assert!(inside.iter().all(|sample| sample.unacked_bytes == u64::from(MSS) + 500), "{inside:?}");
+}
+
+/// The server sends a burst every 300 ms, of which the capture has the first one alone, and the ACKs of all.
+#[test]
+fn an_ack_of_what_the_capture_lost_shows_when_that_was_sent() {
+    let mut talk = Talk::open(At::Client);
+    talk.say(true, 200_000, 200);
+    for burst in 0..10 {
+        let us = 210_000 + burst * 300_000;
+        talk.say(false, us, 3 * MSS);
+        if burst > 0 {
+            talk.packets.pop();
+        }
+        talk.ack(true, us + 2 * HALF_US, 60_000);
+    }
+    talk.say(false, 210_000 + 10 * 300_000, 3 * MSS);
+    let [_, server] = talk.waits();
+    assert_eq!((server.silence_us, server.request_us), (0, 0), "{server:?}");
 }
 
 /// A full buffer lets out as much as each ACK acknowledges; an application writes when it likes, and at times that is just after an ACK.

@@ -272,7 +272,8 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
 
 impl PacketSample {
     /// Whether something was acknowledged, but never a full segment, and a full one is outstanding: a link may carry smaller packets only and drop what
-    /// is larger without a word (RFC 2923, 2.1). A SYN is such a small one where the other side has asked for something since: the way back works.
+    /// is larger without a word (RFC 2923, 2.1). A SYN is such a small one where the other side has asked for something since: the way back works. What is
+    /// captured near the receiver was carried.
     pub fn may_lose_full_segments(&self) -> bool {
         let segment = u64::from(self.mss_bytes);
         // The end of what is out may be a smaller one, which arrives.
@@ -281,7 +282,8 @@ impl PacketSample {
             self.full_acked.unwrap_or(self.acked_bytes >= segment) || self.sacked_segments > small_at_end;
         let has_asked = self.full_acked.is_some() && self.peer_segments.is_some_and(|count| count > 0);
         let has_small_arrived = self.acked_bytes > 0 || has_asked;
-        !has_full_arrived && has_small_arrived && self.unacked_bytes >= segment
+        let is_before_path = self.capture_point != CapturePoint::Receiver;
+        is_before_path && !has_full_arrived && has_small_arrived && self.unacked_bytes >= segment
     }
 
     /// New payload in the interval.

@@ -87,6 +87,7 @@ fn take_ack(
     (event.seq_from, event.seq_to, event.segments) = (own.next, own.next, 1);
     event.window_bytes = own.window_bytes();
     (event.ack, event.rtt_us, event.kind) = (Some(to), outcome.rtt_us, SegmentKind::PureAck);
+    event.shows_unseen = outcome.shows_unseen;
     Some(outcome.has_found)
 }
 

@@ -144,6 +144,7 @@ fn take_ack(
     let ack = Ack { segment, to, blocks: event.sacks.blocks(), is_bare, mss: peer.mss_bytes(), full_rtt_us };
     let outcome = peer.acknowledged(&ack);
     (event.rtt_us, event.is_dsack) = (outcome.rtt_us, outcome.is_dsack);
+    event.shows_unseen = outcome.shows_unseen;
     if before == 0
         && to > 0
         && !segment.flags.has(Flags::SYN)

@@ -40,6 +40,8 @@ pub(in crate::tcp) struct AckOutcome {
     pub(in crate::tcp) is_dsack: bool,
     /// It showed that something was sent for nothing.
     pub(in crate::tcp) has_found: bool,
+    /// It acknowledged data that never passed the capture point.
+    pub(in crate::tcp) shows_unseen: bool,
 }
 
 impl Sender {
@@ -88,6 +90,7 @@ impl Sender {
             }
         }
         outcome.has_found = !self.found.is_empty();
+        outcome.shows_unseen = delivered.unseen > 0;
         outcome
     }
 
