@@ -101,7 +101,7 @@ pub struct SenderEvidence {
     pub rwnd_used: Option<f64>,
     /// The window at that sample, bytes.
     pub rwnd: Option<u64>,
-    /// The largest window so far, bytes.
+    /// The largest window by then, bytes.
     pub rwnd_widest: Option<u64>,
     /// Largest share of the send buffer in use, truesize.
     pub sndbuf_used: Option<f64>,

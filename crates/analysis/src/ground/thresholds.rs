@@ -376,6 +376,8 @@ thresholds! {
     packet_window_always: Judge, Share = 0.90, Source::Catalogue;
     /// Between two PSHs a longer queue sends half of the largest window; with less than this part of that it has run dry.
     packet_dry: Judge, Share = 0.70, Source::Kernel("forced_push()");
+    /// A queue that runs dry ends this part of the bursts with a PSH.
+    packet_dry_bursts: Judge, Share = 0.60, Source::Catalogue;
     /// Programs write no more at once: in a queue that is never empty the end of a write shows more seldom.
     packet_write: Judge, Bytes = 196_608.0, Source::Catalogue;
     /// An application that writes less than this part of what is in flight fills no buffer …
@@ -530,6 +532,8 @@ thresholds! {
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
     slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
+    /// Where the data end with it, this often, the last time with what is left.
+    slow_start_rounds_of_all: Infer, Count = 2.0, Source::Catalogue;
     /// A flight that a pacer spreads over its round trip is cut after this part of it: the next one begins with the next round trip.
     slow_start_paced: Infer, RoundTrips = 0.9, Source::Kernel("bbr_high_gain");
     /// The shortest flow that is judged, in round trips …

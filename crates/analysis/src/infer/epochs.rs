@@ -83,10 +83,11 @@ struct Open {
     app_limited: usize,
     /// Share and size at the sample where most of it was used.
     cwnd: Option<(f64, u64)>,
-    rwnd: Option<(f64, u64)>,
+    /// Likewise, and the largest window by then.
+    rwnd: Option<(f64, u64, u64)>,
     /// Samples between two bursts, and the same of them: what keeps the next burst back is used up there.
     resting: usize,
-    rwnd_at_rest: Option<(f64, u64)>,
+    rwnd_at_rest: Option<(f64, u64, u64)>,
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
     sndbuf_least: Option<f64>,
@@ -117,7 +118,14 @@ impl Cutter {
     /// For a stream that is alive in `life`; an epoch has at least `fewest` samples.
     pub(crate) fn new(life: TimeInterval, fewest: usize, thresholds: &Thresholds) -> Self {
         let lately_kept = thresholds.app_window_rounds.count();
-        Self { life, fewest, lately_kept, timer_waits: TimerWaits::new(thresholds), ..Self::default() }
+        Self {
+            life,
+            fewest,
+            lately_kept,
+            timer_waits: TimerWaits::new(thresholds),
+            restart: IdleRestart::new(thresholds),
+            ..Self::default()
+        }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -139,11 +147,12 @@ impl Cutter {
         samples.filter_map(|sample| self.observe_sender(sample)).collect()
     }
 
-    fn observe_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
+    fn observe_sender(&mut self, mut sample: SenderSample) -> Option<Epoch> {
         let stalled_us = self.stall.observe(&sample);
         let cwnd_before_idle = self.restart.add(&sample);
         self.timer_waits.add(&sample);
         self.remember(&sample);
+        sample.rwnd_widest = self.rwnd_widest;
         let sample = self.last.insert(sample);
         let Some(open) = self.open.as_mut() else {
             self.open = Some(Open::of(sample, false));
@@ -185,7 +194,6 @@ impl Cutter {
         let heard: Option<f64> = self.lately.iter().map(|&(_, heard)| heard).sum();
         epoch.sender.heard_in_round_trip = heard.map(|heard| heard / self.lately.len() as f64);
         let since_us = self.pacing.map_or(epoch.interval.to_us, |(_, since_us)| since_us);
-        epoch.sender.rwnd_widest = self.rwnd_widest;
         epoch.sender.pacing_steady_us = epoch.interval.to_us.saturating_sub(since_us);
         epoch
     }
@@ -255,8 +263,9 @@ impl Open {
         {
             self.cwnd = Some((used, cwnd));
         }
-        let fuller = |most: Option<(f64, u64)>| {
-            sample.rwnd.filter(|(used, _)| most.is_none_or(|(most, _)| *used >= most)).or(most)
+        let rwnd = sample.rwnd.map(|(used, window)| (used, window, sample.rwnd_widest.unwrap_or(window)));
+        let fuller = |most: Option<(f64, u64, u64)>| {
+            rwnd.filter(|(used, ..)| most.is_none_or(|(most, ..)| *used >= most)).or(most)
         };
         self.rwnd = fuller(self.rwnd);
         if sample.is_resting {
@@ -293,9 +302,9 @@ impl Open {
             flight_change: last.unacked.abs_diff(self.unacked_first),
             cwnd_used: self.cwnd.map(|(used, _)| used),
             cwnd: self.cwnd.map(|(_, cwnd)| cwnd),
-            rwnd_used: rwnd.map(|(used, _)| used),
-            rwnd: rwnd.map(|(_, window)| window),
-            rwnd_widest: None,
+            rwnd_used: rwnd.map(|(used, ..)| used),
+            rwnd: rwnd.map(|(_, window, _)| window),
+            rwnd_widest: rwnd.map(|(.., widest)| widest),
             sndbuf_used: self.sndbuf.map(|(used, ..)| used),
             sndbuf_least: self.sndbuf_least,
             sndbuf_limited_share: self.busy_share(last, self.sndbuf_limited_us, last.sndbuf_limited_us),

@@ -1,10 +1,13 @@
 //! Slow start again after an idle time: what cwnd was before (`tcp_slow_start_after_idle_check()`, RFC 5681 section 4.1).
 
 use super::sender_sample::SenderSample;
+use crate::ground::thresholds::Thresholds;
 
 /// Follows the samples of one sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct IdleRestart {
+    /// Segments of the initial window.
+    initial: f64,
     /// The last sample in which it sent: when, the largest cwnd since the last idle time, and retransmissions by then.
     busy: Option<(u64, u64, u32)>,
     /// cwnd before the last idle time, and retransmissions then.
@@ -12,6 +15,10 @@ pub(super) struct IdleRestart {
 }
 
 impl IdleRestart {
+    pub(super) fn new(thresholds: &Thresholds) -> Self {
+        Self { initial: thresholds.initial_window.value(), ..Self::default() }
+    }
+
     /// Takes the next sample, in order of time; gives cwnd before the last idle time while it is smaller since then. A loss ends that.
     pub(super) fn add(&mut self, sample: &SenderSample) -> Option<u64> {
         let cwnd = sample.cwnd.map(|(_, cwnd)| cwnd).or(sample.packets.map(|packets| packets.flight))?;
@@ -23,6 +30,8 @@ impl IdleRestart {
                 .or(self.busy);
             return self.before.map(|(before, _)| before);
         }
+        // No window below the initial one is given up (`tcp_cwnd_restart()`).
+        let is_lost = |largest: u64| cwnd < largest && largest as f64 > self.initial * sample.mss as f64;
         // What is sent again after a timeout ends no idle time.
         let was_idle = |at_us: u64, retransmits: u32| {
             sample.retransmits == retransmits
@@ -30,7 +39,7 @@ impl IdleRestart {
         };
         let largest = match self.busy {
             Some((at_us, largest, retransmits)) if was_idle(at_us, retransmits) => {
-                self.before = (cwnd < largest).then_some((largest, sample.retransmits));
+                self.before = is_lost(largest).then_some((largest, sample.retransmits));
                 cwnd
             }
             Some((_, largest, _)) => largest.max(cwnd),
@@ -45,6 +54,7 @@ impl IdleRestart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::thresholds::STANDARD;
 
     /// At milliseconds, with bytes outstanding, a cwnd in segments, and segments sent again so far.
     fn before_idle(samples: &[(u64, u64, u64, u32)]) -> Vec<Option<u64>> {
@@ -58,6 +68,23 @@ mod tests {
             ..SenderSample::default()
         };
         samples.iter().map(|sample| restart.add(&of(sample))).collect()
+    }
+
+    #[test]
+    fn no_window_below_the_initial_one_is_given_up() {
+        let restarts = |before: u64| {
+            let mut restart = IdleRestart::new(&STANDARD);
+            let sample = |t_us: u64, cwnd: u64| SenderSample {
+                t_us,
+                mss: 1_000,
+                is_sending: true,
+                cwnd: Some((1.0, cwnd)),
+                rto_us: Some(300_000),
+                ..SenderSample::default()
+            };
+            [sample(0, before), sample(900_000, 2_000)].map(|sample| restart.add(&sample))
+        };
+        assert_eq!([restarts(10_000), restarts(11_000)], [[None, None], [None, Some(11_000)]]);
     }
 
     #[test]

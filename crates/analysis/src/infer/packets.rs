@@ -107,10 +107,12 @@ impl<'a> StreamPackets<'a> {
         })
     }
 
-    /// Whether the flight at sample `at` is larger than that of some round trips before, as slow start makes it.
+    /// Whether the flight at sample `at` is larger than that of some round trips before, as slow start makes it; so is the first one, before any
+    /// round trip is known.
     fn has_doubled(&self, at: usize) -> bool {
         let now = &self.samples[at];
-        let back_us = self.thresholds.packet_slow_start.whole() * now.srtt_us.map_or(0, u64::from);
+        let Some(rtt_us) = now.srtt_us else { return true };
+        let back_us = self.thresholds.packet_slow_start.whole() * u64::from(rtt_us);
         let then_us = |sample: &PacketSample| sample.t_us.saturating_add(back_us);
         let before = self.samples[..at].partition_point(|sample| then_us(sample) < now.t_us);
         let flight = before.checked_sub(1).map_or(0, |before| self.flights[before]);
@@ -222,6 +224,21 @@ mod tests {
         assert_eq!(waits(&lossy), [1.0, 1.0, 0.0], "what a loss has left");
         let marked = samples(|at, sample| sample.ece_acks = at as u32);
         assert_eq!(waits(&marked), [1.0, 1.0, 0.0], "and a mark");
+    }
+
+    /// A round trip of 20 ms brings 100 kB, which begin after a silence.
+    #[test]
+    fn a_queue_that_runs_dry_does_so_in_most_bursts() {
+        let written = |of_bursts: u64| {
+            let [unsent, ..] = waits(&samples(|at, sample| {
+                sample.bursts = u16::from(at.is_multiple_of(2));
+                sample.pushes = u32::from(at.is_multiple_of(2 * of_bursts));
+                sample.in_flight_peak_bytes = (100_000 + at * 2_000) as u32;
+                sample.in_flight_before_acks_bytes = 17 * (99_000 + at * 2_000);
+            }));
+            unsent
+        };
+        assert_eq!([written(1), written(4)], [0.0, 1.0]);
     }
 
     /// Flights of 20 ms each.

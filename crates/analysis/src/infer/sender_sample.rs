@@ -33,6 +33,8 @@ pub(super) struct SenderSample {
     pub(super) window: Option<u64>,
     /// Share of it that is out, and its size.
     pub(super) rwnd: Option<(f64, u64)>,
+    /// The largest one by then, once the samples before are known.
+    pub(super) rwnd_widest: Option<u64>,
     /// The same of the congestion window.
     pub(super) cwnd: Option<(f64, u64)>,
     /// Of the send buffer: share, memory and limit.
@@ -82,6 +84,7 @@ impl SenderSample {
             is_app_limited: info.delivery_app_limited == Some(true),
             window,
             rwnd: rwnd_used(info).zip(window),
+            rwnd_widest: None,
             cwnd: in_flight.map(|(in_flight, cwnd)| (ratio(in_flight, cwnd), cwnd)),
             sndbuf: queued.map(|(queued, limit)| (ratio(queued, limit), queued, limit)),
             busy_us: info.busy_us,

@@ -15,6 +15,8 @@ pub(crate) struct SlowStart {
     pub(crate) is_restart: bool,
     /// Where most of its round trips filled the advertised window, which grew: how much of it, in the median.
     pub(crate) window_used: Option<f64>,
+    /// What a round trip takes.
+    pub(crate) rtt_us: u64,
 }
 
 /// The slow starts of a stream whose packets were captured near its receiver, in order of time: at its beginning, and after each silence that is longer
@@ -29,14 +31,19 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
     let middle_us = rtt_us / 2;
     let paced_us = (thresholds.slow_start_paced.value() * rtt_us as f64) as u64;
     let (mut found, mut largest) = (Vec::new(), 0);
-    for active in active(samples, thresholds.timer_least_us.whole() + rtt_us) {
+    let parts = active(samples, thresholds.timer_least_us.whole() + rtt_us);
+    let is_all = parts.len() == 1;
+    for active in parts {
         let held = held(active);
         let starts = [active, &held].into_iter().flat_map(|active| {
-            [middle_us, paced_us].map(|cut_us| start(active, [cut_us, rtt_us], thresholds))
+            [middle_us, paced_us].map(|cut_us| start(active, [cut_us, rtt_us], is_all, thresholds))
         });
-        if let Some(start) = starts.flatten().max_by_key(|start| start.interval.to_us) {
+        // A window that each round trip fills is seen where they are cut between their flights alone.
+        let likeliest = |start: &Start| (start.window_used.is_some(), start.interval.to_us);
+        if let Some(start) = starts.flatten().max_by_key(likeliest) {
             let is_restart = largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
-            found.push(SlowStart { interval: start.interval, is_restart, window_used: start.window_used });
+            let Start { interval, window_used, .. } = start;
+            found.push(SlowStart { interval, is_restart, window_used, rtt_us });
         }
         largest = largest.max(largest_flight(active, rtt_us));
     }
@@ -97,8 +104,14 @@ struct Start {
     window_used: Option<f64>,
 }
 
-/// Of `samples` with round trips of `rtt_us`, the first of which is cut after `cut_us`.
-fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thresholds) -> Option<Start> {
+/// Of `samples` with round trips of `rtt_us`, the first of which is cut after `cut_us`. Where they are all of the stream (`is_all`), fewer round trips
+/// are enough that go on to its end.
+fn start(
+    samples: &[PacketSample],
+    [cut_us, rtt_us]: [u64; 2],
+    is_all: bool,
+    thresholds: &Thresholds,
+) -> Option<Start> {
     let before = samples.first().filter(|sample| sample.acked_bytes > 0).map_or(0, arrived);
     let first = samples.iter().find(|sample| arrived(sample) > before)?;
     let (last_us, disordered) = (samples.last()?.t_us, samples.first()?.out_of_order_segments);
@@ -110,6 +123,7 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
     let (mut earlier, mut had, mut steps) = ([0_u64; 2], before, 0_u64);
     let (mut window, mut used) = (None::<u32>, Vec::new());
     let growth = thresholds.slow_start_growth.value();
+    let (all, fewest_of_all) = (arrived(samples.last()?), thresholds.slow_start_rounds_of_all.whole());
     let (mut end_us, mut of_first, mut always_grows) = (first.t_us, 0, true);
     for round in 0.. {
         let to_us = first.t_us + round * rtt_us + cut_us;
@@ -120,10 +134,12 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
         let filled = window.map(|window| bytes as f64 / f64::from(window.max(1)));
         let fills = bytes > earlier[0]
             && filled.is_some_and(|filled| filled >= thresholds.receiver_window_filled.value());
-        if !(grows || fills) || sample.out_of_order_segments > disordered || bytes == 0 {
+        // The last one that is needed may bring what is left.
+        let is_last = is_all && steps + 1 == fewest_of_all && arrived(sample) == all;
+        if !(grows || fills || is_last) || sample.out_of_order_segments > disordered || bytes == 0 {
             break;
         }
-        always_grows &= grows;
+        always_grows &= grows || is_last;
         of_first = if round == 0 { bytes } else { of_first };
         steps += u64::from(round > 0);
         // What arrives in a round trip was let out by the window at the end of the one before.
@@ -134,11 +150,9 @@ fn start(samples: &[PacketSample], [cut_us, rtt_us]: [u64; 2], thresholds: &Thre
     let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
     let interval = TimeInterval { from_us: first.t_us, to_us: end_us };
     let is_start = always_grows || window_used.is_some();
-    (is_start && steps >= thresholds.slow_start_rounds.whole()).then_some(Start {
-        interval,
-        first: of_first,
-        window_used,
-    })
+    let is_whole = is_all && had == all;
+    let fewest = if is_whole { fewest_of_all } else { thresholds.slow_start_rounds.whole() };
+    (is_start && steps >= fewest).then_some(Start { interval, first: of_first, window_used })
 }
 
 /// The most that arrived in a round trip.
@@ -260,6 +274,9 @@ mod tests {
         lasts(&[14_000, 21_000, 31_000, 47_000, 10_000], 175_000, "an ACK for two segments");
         assert_eq!(found(&[50_000, 50_000, 50_000, 50_000]), None);
         assert_eq!(found(&[14_000, 28_000]), None, "one doubling is chance");
+        lasts(&[14_000, 28_000, 33_000], 125_000, "all of it");
+        assert_eq!(found(&[14_000, 15_000, 15_000]), None);
+        assert_eq!(found(&[14_000, 28_000, 33_000, 33_000]), None, "it goes on");
         let mut lossy = samples(&[14_000, 28_000, 56_000, 113_000]);
         lossy.iter_mut().skip(5).for_each(|sample| sample.out_of_order_segments = 1);
         assert_eq!(first(&lossy), None);

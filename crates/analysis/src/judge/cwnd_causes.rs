@@ -102,7 +102,7 @@ impl<'a> Refiner<'a> {
             let grows = self.losses.observed.is_some() && !is_repairing;
             return cause.or(grows.then_some(Cause::Growth));
         }
-        if self.is_held_by_acks(sender, around, &mut trace) {
+        if self.is_held_by_acks(evidence, sender, around, &mut trace) {
             return Some(Cause::AckPath);
         }
         match (recent, self.last) {
@@ -192,13 +192,21 @@ impl<'a> Refiner<'a> {
         }
     }
 
-    fn is_held_by_acks(&self, sender: &SenderEvidence, around: Around, trace: &mut Trace) -> bool {
+    fn is_held_by_acks(
+        &self,
+        evidence: &Evidence,
+        sender: &SenderEvidence,
+        around: Around,
+        trace: &mut Trace,
+    ) -> bool {
         let they_wait = around.ack_wait_us.filter(|&wait_us| wait_us > 0).is_some_and(|wait_us| {
             let round_trip_us = round_trip_us(sender);
             let share = if round_trip_us > 0.0 { wait_us as f64 / round_trip_us } else { f64::INFINITY };
             trace.at_least(self.thresholds.acks_wait, share)
         });
-        they_wait || self.meets_no_queue(sender, trace) || self.are_acks_lost(trace)
+        // The round trip of what doubles is that of a queue that it has just made.
+        let is_doubling = evidence.packets.is_some_and(|packets| packets.is_doubling);
+        they_wait || !is_doubling && self.meets_no_queue(sender, trace) || self.are_acks_lost(trace)
     }
 
     fn are_acks_lost(&self, trace: &mut Trace) -> bool {

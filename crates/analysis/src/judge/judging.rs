@@ -323,16 +323,16 @@ impl<'a> Diagnosing<'a> {
             while let Some(start) = starts.pop_front_if(|start| start.interval.from_us < interval.to_us) {
                 let before = TimeInterval { from_us, to_us: start.interval.from_us.max(from_us) };
                 self.judge_arrivals(place, before, Arrivals { packets, ..arrivals }, base_rtt_us);
-                self.judge_slow_start(place, start, base_rtt_us);
+                self.judge_slow_start(place, start);
                 from_us = from_us.max(start.interval.to_us);
             }
             let rest = TimeInterval { from_us: from_us.min(interval.to_us), ..interval };
             self.judge_arrivals(place, rest, Arrivals { packets, ..arrivals }, base_rtt_us);
         }
-        starts.into_iter().for_each(|start| self.judge_slow_start(place, start, base_rtt_us));
+        starts.into_iter().for_each(|start| self.judge_slow_start(place, start));
     }
 
-    fn judge_slow_start(&mut self, place: usize, start: SlowStart, base_rtt_us: u64) {
+    fn judge_slow_start(&mut self, place: usize, start: SlowStart) {
         let stream = &mut self.streams[place];
         let buffers = stream.buffers.evidence(start.interval.to_us, stream.limits, stream.receiver_stack);
         let evidence = Evidence {
@@ -345,7 +345,7 @@ impl<'a> Diagnosing<'a> {
                 ..Arrivals::default()
             }),
             buffers,
-            path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
+            path: PathEvidence { base_rtt_us: start.rtt_us, ..PathEvidence::default() },
             ..Evidence::default()
         };
         stream.judge_evidence(&evidence, Around::default(), &self.facts, &mut self.flows[stream.place]);

@@ -86,6 +86,7 @@ mod tests {
             full_window_share: 0.0,
             fill: Some(0.95),
             bytes_of_a_push: Some(400_000.0),
+            pushes_of_burst: None,
             tail_share: 0.0,
             widest_window: 1_000_000,
             drained_share: 0.0,

@@ -37,6 +37,8 @@ pub struct PacketSpan {
     pub fill: Option<f64>,
     /// New payload for each PSH, bytes; absent without any.
     pub bytes_of_a_push: Option<f64>,
+    /// Segments with PSH over bursts, which begin after half a round trip of silence; absent without a burst.
+    pub pushes_of_burst: Option<f64>,
     /// Of the segments with PSH, those that were not full.
     pub tail_share: f64,
     /// The largest window when the data may have been written, at half of the connection's age, bytes.

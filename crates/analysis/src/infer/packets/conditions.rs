@@ -23,6 +23,7 @@ pub(crate) fn is_dry(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compa
         compare.below(t.packet_write, bytes)
             // Of an unknown window no half is known either.
             && (span.widest_window == 0 || compare.below(t.packet_dry, bytes / (span.widest_window as f64 / 2.0)))
+            && span.pushes_of_burst.is_none_or(|pushes| compare.at_least(t.packet_dry_bursts, pushes))
     })
 }
 

@@ -35,7 +35,9 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let longest_us = u64::from(rtt_us) + t.delayed_ack_us.whole();
     let Some((first, last)) = samples.first().zip(samples.last()) else { return 0.0 };
     let (mut paused_us, mut last_heard) = (0, None::<&PacketSample>);
-    for sample in samples.iter().skip(1).filter(|sample| sample.new_bytes() > 0) {
+    // What is acknowledged came, also where the capture does not have it.
+    let comes = samples.windows(2).filter(|two| arrived(&two[1]) > arrived(&two[0])).map(|two| &two[1]);
+    for sample in comes {
         // A silence in which this side speaks is a turn.
         if let Some(last) = last_heard.filter(|last| last.peer_segments == sample.peer_segments) {
             let silent_us = sample.t_us.saturating_sub(last.t_us);
@@ -49,7 +51,6 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
 /// See [`ArrivingPackets::fallen_share`](pipefill_core::evidence::ArrivingPackets::fallen_share).
 pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };
-    let arrived = |sample: &PacketSample| sample.acked_bytes + sample.unacked_bytes;
     let Some(first) = samples.iter().find(|sample| arrived(sample) > 0) else { return 0.0 };
     let segment = samples.iter().map(|sample| u64::from(sample.mss_bytes)).max().unwrap_or(0);
     let in_order =
@@ -72,6 +73,10 @@ pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
             && (two[1] as f64) < t.packet_fallen.value() * two[0] as f64
     });
     fallen.count() as f64 / flights.len().max(1) as f64
+}
+
+const fn arrived(sample: &PacketSample) -> u64 {
+    sample.acked_bytes + sample.unacked_bytes
 }
 
 fn spans(samples: &[PacketSample], t: &Thresholds) -> Vec<ArrivalSpan> {

@@ -43,6 +43,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             full_window_share: full_window_share(own),
             fill: fill(own, &flights[from..to]),
             bytes_of_a_push: bytes_of_a_push(own),
+            pushes_of_burst: pushes_of_burst(own),
             tail_share: sum(own, |sample| sample.tails.into())
                 / sum(own, |sample| sample.pushes.into()).max(1.0),
             widest_window: widest.until(samples, from..to),
@@ -194,6 +195,11 @@ fn fill(samples: &[PacketSample], flights: &[u64]) -> Option<f64> {
 fn bytes_of_a_push(samples: &[PacketSample]) -> Option<f64> {
     let pushes = sum(samples, |sample| sample.pushes.into());
     (pushes > 0.0).then(|| sum(samples, PacketSample::new_bytes) / pushes)
+}
+
+fn pushes_of_burst(samples: &[PacketSample]) -> Option<f64> {
+    let bursts = sum(samples, |sample| sample.bursts.into());
+    (bursts > 0.0).then(|| sum(samples, |sample| sample.pushes.into()) / bursts)
 }
 
 fn rtt_risen(samples: &[PacketSample]) -> Risen {
