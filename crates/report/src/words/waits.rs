@@ -57,7 +57,8 @@ pub(super) fn waited(diagnosis: &Diagnosis) -> Option<Waited> {
         }
         (LimitedBy::Path, Cause::Silence) => {
             format!(
-                "for {part} data was sent again and nothing came back; is the other end up, and is there a route?"
+                "for {part} data was outstanding and nothing came back through several retransmission timers; is the other end up, and is there \
+                 a route?"
             )
         }
         (LimitedBy::Path, Cause::Mtu) => {
