@@ -412,6 +412,8 @@ thresholds! {
     packet_queue_share: Infer, Share = 0.50, Source::Catalogue;
     /// A send buffer's writer waits until a third of it is free: of the largest flight less than this part is out when ACKs come.
     packet_refilled: Judge, Share = 0.88, Source::Kernel("sk_stream_min_wspace()");
+    /// After losses less than this part of it.
+    packet_emptied: Judge, Share = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// What is in flight has fallen where it is less than this part of the most in the round trip before, and nothing was lost: a window would have
     /// let out as much as was acknowledged …
     packet_fallen: Infer, Share = 0.50, Source::Rfc("5681, 3.1");

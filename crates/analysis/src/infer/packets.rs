@@ -226,6 +226,19 @@ mod tests {
         assert_eq!(waits(&marked), [1.0, 1.0, 0.0], "and a mark");
     }
 
+    /// Losses now and then, and each ACK comes when so much of a flight that stays the same is out.
+    #[test]
+    fn a_buffer_is_emptied_after_losses_too() {
+        let unsent = |before_acks: u64| {
+            waits(&samples(|at, sample| {
+                sample.in_flight_before_acks_bytes = 17 * before_acks;
+                sample.retransmits = (at / 30) as u32;
+            }))[0]
+        };
+        let [window, buffer] = [98_000, 65_000].map(unsent);
+        assert!(window > 0.5 && buffer < 0.3, "{window} {buffer}");
+    }
+
     /// A round trip of 20 ms brings 100 kB, which begin after a silence.
     #[test]
     fn a_queue_that_runs_dry_does_so_in_most_bursts() {

@@ -54,8 +54,16 @@ pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
 
 /// Whether a send buffer is emptied, and filled again by the ACK that makes room: what is in flight falls meanwhile, as no window lets it.
 pub(crate) fn is_emptied(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
-    compare.at_least(t.packet_fallen_often, span.fallen_share)
-        && compare.at_least(t.packet_prompt, span.prompt_share)
+    compare.at_least(t.packet_prompt, span.prompt_share)
+        && (compare.at_least(t.packet_fallen_often, span.fallen_share) || is_far_from_full(span, t, compare))
+}
+
+/// Whether much less than the most is out when ACKs come, as losses of an earlier span do not make it.
+fn is_far_from_full(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    span.since_loss > 0
+        && compare.at_least(t.packet_growth, span.round_trips)
+        && compare.at_most(t.packet_flight_same, span.flight_change)
+        && span.fill.is_some_and(|fill| compare.below(t.packet_emptied, fill))
 }
 
 /// Whether written data wait to be sent.
