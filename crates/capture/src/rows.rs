@@ -34,6 +34,8 @@ const LOGS_MAX: usize = 1 << 10;
 const DONE_MAX: usize = 1 << 14;
 /// Ticks of the capture's clock that a rate is measured over at least: its error is one of them.
 const TICKS_MIN: u32 = 5;
+/// An ACK is delayed by no more than this (RFC 1122, 4.2.3.2), nanoseconds.
+const ACK_LATEST_NS: u64 = 500_000_000;
 /// In a pause the state stays what it was: this many samples show it.
 const PAUSE_SAMPLES: u64 = 64;
 
@@ -129,7 +131,7 @@ impl Observer for Sampling {
         let is_due = event.time_ns >= followed.next_ns;
         let before = followed.samples.len();
         if is_due {
-            followed.fill_the_pause(event.time_ns);
+            followed.fill_the_pause(connection, event);
         }
         let logs = usize::from(followed.observe(connection, event, may_log));
         if is_due {
@@ -245,15 +247,27 @@ impl Followed {
     /// Nothing passed since shortly after the last sample: what was out after the last packet stayed out.
     #[cold]
     #[inline(never)]
-    fn fill_the_pause(&mut self, now_ns: u64) {
+    fn fill_the_pause(&mut self, connection: &Connection, event: &Event) {
         let Some(last) = self.samples.last() else { return };
-        let pause_ns = now_ns.saturating_sub(last.time_ns);
+        let pause_ns = event.time_ns.saturating_sub(last.time_ns);
         let step_ns = self.every_ns.max(pause_ns / PAUSE_SAMPLES);
-        let mut at_ns = last.time_ns.saturating_add(step_ns);
-        let last = last.with_what_is_out(&self.clocking);
-        while let Some(next_ns) = at_ns.checked_add(step_ns).filter(|&next_ns| next_ns <= now_ns) {
+        let mut next_ns = last.time_ns.checked_add(self.every_ns);
+        let mut clocking = self.clocking;
+        // What data acknowledge later than any ACK may come was acknowledged by one that the capture does not have.
+        let full_rtt_ns = connection.full_rtt_us().map_or(0, |us| u64::from(us) * 1_000);
+        if event.payload > 0 && event.kind == SegmentKind::New && pause_ns > ACK_LATEST_NS + full_rtt_ns {
+            for side in Side::BOTH {
+                let own_payload = if side == event.side { u64::from(event.payload) } else { 0 };
+                if connection.half(side).unacked_bytes() <= own_payload {
+                    clocking[side as usize].end_flight(connection.half(side));
+                }
+            }
+        }
+        let last = last.with_what_is_out(&clocking);
+        let is_within = |at_ns: &u64| event.time_ns.saturating_sub(*at_ns) >= self.every_ns;
+        while let Some(at_ns) = next_ns.filter(is_within) {
             self.samples.push(last.without_traffic(at_ns));
-            at_ns = next_ns;
+            next_ns = at_ns.checked_add(step_ns);
         }
     }
 }

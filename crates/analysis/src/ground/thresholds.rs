@@ -455,7 +455,7 @@ thresholds! {
     arrival_bursts_often: Judge, Count = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// … with round trips of at most this many times the least: bursts wait for each other.
     arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
-    /// With fewer segments in a round trip the rate of what arrives is that of a few writes.
+    /// With fewer segments in a round trip packets do not show how the rate of what arrives changes.
     arrival_segments: Judge, Count = 8.0, Source::Catalogue;
     /// Bursts that come as often as round trips, but for this part, are let out by ACKs.
     arrival_clocked: Judge, Share = 0.05, Source::Kernel("sk_stream_write_space()");
@@ -526,6 +526,8 @@ thresholds! {
     receiver_seldom_disordered: Judge, Share = 0.25, Source::Catalogue;
     /// A buffer's bursts bring no more in the last third of the time than in the first one, but for this part: a congestion window grows.
     bursts_trend: Judge, Share = 0.04, Source::Rfc("5681, 3.1");
+    /// Packets show that over at least this many round trips.
+    bursts_rounds: Judge, Count = 10.0, Source::Rfc("5681, 3.1");
     /// Segments that come out of order in this part of the rounds, while no queue stands, are lost by something that lets no larger window through.
     receiver_mostly_disordered: Judge, Share = 0.50, Source::Catalogue;
     /// In slow start a third of the time brings this many times as much as the one before.

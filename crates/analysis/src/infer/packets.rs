@@ -25,6 +25,8 @@ pub(crate) struct PacketTrack {
     stride: usize,
     /// Of these, still to come.
     missing: usize,
+    /// Whether more was out than the windows let out: none is known.
+    exceeds_window: bool,
 }
 
 /// What the packets of one stream show.
@@ -47,6 +49,11 @@ impl PacketTrack {
             self.stride = 2 * self.stride.max(1);
             self.missing = 0;
         }
+        if sample.exceeds_window() && !self.exceeds_window {
+            self.exceeds_window = true;
+            self.samples.iter_mut().for_each(|sample| *sample = sample.without_window());
+        }
+        let sample = if self.exceeds_window { &sample.without_window() } else { sample };
         match self.samples.last_mut().filter(|_| self.missing > 0) {
             Some(last) => {
                 let before = std::mem::replace(last, *sample);

@@ -32,7 +32,8 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
     let paced_us = (thresholds.slow_start_paced.value() * rtt_us as f64) as u64;
     let (mut found, mut largest) = (Vec::new(), 0);
     let parts = active(samples, thresholds.timer_least_us.whole() + rtt_us);
-    let is_all = parts.len() == 1;
+    // What was sent again in vain waited for ACKs.
+    let is_all = parts.len() == 1 && samples.last().is_some_and(|last| last.retransmits == 0);
     for active in parts {
         let held = held(active);
         let starts = [active, &held].into_iter().flat_map(|active| {
@@ -55,7 +56,7 @@ fn before_requests(samples: &[PacketSample]) -> Vec<PacketSample> {
     let mut all = samples.to_vec();
     for at in (1..all.len()).rev() {
         let (now, before) = (all[at], all[at - 1]);
-        let is_late = arrived(&now) > arrived(&before) && now.peer_segments != before.peer_segments;
+        let is_late = now.sent_bytes() > before.sent_bytes() && now.peer_segments != before.peer_segments;
         if is_late && before.new_bytes() == 0 {
             let PacketSample { segments, acked_bytes, unacked_bytes, peer_segments, .. } = now;
             for silent in all[..at].iter_mut().rev().take_while(|silent| silent.new_bytes() == 0) {
@@ -84,7 +85,7 @@ fn active(samples: &[PacketSample], idle_us: u64) -> Vec<&[PacketSample]> {
     let (mut parts, mut from, mut last) = (Vec::new(), 0, None::<usize>);
     for (at, pair) in samples.windows(2).enumerate() {
         let [before, now] = pair else { continue };
-        if arrived(now) <= arrived(before) {
+        if now.sent_bytes() <= before.sent_bytes() {
             continue;
         }
         if last.is_some_and(|last| now.t_us - samples[last].t_us >= idle_us) {
@@ -112,8 +113,8 @@ fn start(
     is_all: bool,
     thresholds: &Thresholds,
 ) -> Option<Start> {
-    let before = samples.first().filter(|sample| sample.acked_bytes > 0).map_or(0, arrived);
-    let first = samples.iter().find(|sample| arrived(sample) > before)?;
+    let before = samples.first().filter(|sample| sample.acked_bytes > 0).map_or(0, PacketSample::sent_bytes);
+    let first = samples.iter().find(|sample| sample.sent_bytes() > before)?;
     let (last_us, disordered) = (samples.last()?.t_us, samples.first()?.out_of_order_segments);
     let until = |at_us: u64| {
         let behind = samples.partition_point(|sample| sample.t_us < at_us);
@@ -123,34 +124,36 @@ fn start(
     let (mut earlier, mut had, mut steps) = ([0_u64; 2], before, 0_u64);
     let (mut window, mut used) = (None::<u32>, Vec::new());
     let growth = thresholds.slow_start_growth.value();
-    let (all, fewest_of_all) = (arrived(samples.last()?), thresholds.slow_start_rounds_of_all.whole());
-    let (mut end_us, mut of_first, mut always_grows) = (first.t_us, 0, true);
+    let (all, fewest_of_all) = (samples.last()?.sent_bytes(), thresholds.slow_start_rounds_of_all.whole());
+    let (mut end_us, mut of_first, mut always_grows, mut is_steep) = (first.t_us, 0, true, true);
     for round in 0.. {
         let to_us = first.t_us + round * rtt_us + cut_us;
         let Some(sample) = until(to_us).filter(|_| to_us < last_us + rtt_us) else { break };
-        let bytes = arrived(sample).saturating_sub(had);
+        let bytes = sample.sent_bytes().saturating_sub(had);
         let grows = bytes as f64 >= growth * earlier[0] as f64
             || (round > 1 && bytes as f64 >= growth * growth * earlier[1] as f64);
         let filled = window.map(|window| bytes as f64 / f64::from(window.max(1)));
         let fills = bytes > earlier[0]
             && filled.is_some_and(|filled| filled >= thresholds.receiver_window_filled.value());
-        // The last one that is needed may bring what is left.
-        let is_last = is_all && steps + 1 == fewest_of_all && arrived(sample) == all;
+        // The last one may bring what is left, where it is needed, and each before was larger than the one before it.
+        let is_needed = steps + 1 >= fewest_of_all && steps < thresholds.slow_start_rounds.whole();
+        let is_last = is_all && is_steep && is_needed && sample.sent_bytes() == all;
         if !(grows || fills || is_last) || sample.out_of_order_segments > disordered || bytes == 0 {
             break;
         }
         always_grows &= grows || is_last;
+        is_steep &= bytes as f64 >= growth * earlier[0] as f64;
         of_first = if round == 0 { bytes } else { of_first };
         steps += u64::from(round > 0);
         // What arrives in a round trip was let out by the window at the end of the one before.
         used.extend(filled);
         window = sample.rwnd_bytes;
-        (earlier, had, end_us) = ([bytes, earlier[0]], arrived(sample), to_us.min(last_us));
+        (earlier, had, end_us) = ([bytes, earlier[0]], sample.sent_bytes(), to_us.min(last_us));
     }
     let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
-    let interval = TimeInterval { from_us: first.t_us, to_us: end_us };
     let is_start = always_grows || window_used.is_some();
     let is_whole = is_all && had == all;
+    let interval = TimeInterval { from_us: first.t_us, to_us: if is_whole { last_us } else { end_us } };
     let fewest = if is_whole { fewest_of_all } else { thresholds.slow_start_rounds.whole() };
     (is_start && steps >= fewest).then_some(Start { interval, first: of_first, window_used })
 }
@@ -162,13 +165,9 @@ fn largest_flight(samples: &[PacketSample], rtt_us: u64) -> u64 {
         while samples[from].t_us + rtt_us < sample.t_us {
             from += 1;
         }
-        largest = largest.max(arrived(sample).saturating_sub(arrived(&samples[from])));
+        largest = largest.max(sample.sent_bytes().saturating_sub(samples[from].sent_bytes()));
     }
     largest
-}
-
-const fn arrived(sample: &PacketSample) -> u64 {
-    sample.acked_bytes + sample.unacked_bytes
 }
 
 #[cfg(test)]
@@ -275,6 +274,7 @@ mod tests {
         assert_eq!(found(&[50_000, 50_000, 50_000, 50_000]), None);
         assert_eq!(found(&[14_000, 28_000]), None, "one doubling is chance");
         lasts(&[14_000, 28_000, 33_000], 125_000, "all of it");
+        lasts(&[4_000, 9_000, 18_000, 14_000], 175_000, "with what is left");
         assert_eq!(found(&[14_000, 15_000, 15_000]), None);
         assert_eq!(found(&[14_000, 28_000, 33_000, 33_000]), None, "it goes on");
         let mut lossy = samples(&[14_000, 28_000, 56_000, 113_000]);

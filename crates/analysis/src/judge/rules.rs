@@ -122,6 +122,7 @@ pub static RULES: &[&Rule] = &[
     &app::COMES_IN_WRITES,
     &pacing::COMES_EVENLY,
     &sndbuf::BURSTS_STEADY,
+    &sndbuf::ARRIVES_THE_SAME,
     &unknown::ARRIVALS,
 ];
 

@@ -342,7 +342,8 @@ impl Speaker {
             let late_ns = event.time_ns.saturating_sub(since_ns.get());
             late_ns >= least_ns && (is_again || late_ns <= timer_ns)
         };
-        let from_ns = self.unanswered_ns.filter(|since_ns| is_late_answer && is_by_timer(since_ns))?;
+        let since_ns = self.unanswered_ns.filter(|since_ns| is_late_answer && is_by_timer(since_ns));
+        let from_ns = since_ns.filter(|_| !self.lacks_acks(connection))?;
         // The round trip of an answer is its turn's.
         let turn_ns = if is_again { 0 } else { to_end_ns(connection, event.side) };
         let to_ns = event.time_ns.saturating_sub(turn_ns);
@@ -350,6 +351,16 @@ impl Speaker {
         self.waits.add(Waiting::Timer, (to_ns - from_ns.get()) / 1_000);
         self.begin_to_listen(to_ns);
         Some(TimerWait { from_ns, to_ns })
+    }
+
+    /// Whether the capture has no ACKs without payload although there were some: whoever gets more than two segments in a turn sends one (RFC 9293,
+    /// 3.8.6.3).
+    fn lacks_acks(&self, connection: &Connection) -> bool {
+        Side::BOTH.into_iter().any(|side| {
+            let own = connection.half(side);
+            let most = u64::from(SEGMENTS_OUT * own.mss_bytes()) * u64::from(self.waits.turns + 1);
+            own.counts().new_bytes > most && !connection.half(side.other()).acks_apart()
+        })
     }
 
     /// What the other side had said was lost until its timer ran out. What this side has out may have been lost as well: then it waits for its own.

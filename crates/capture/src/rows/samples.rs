@@ -4,6 +4,7 @@ use super::conversation::Conversation;
 use crate::headers::Flags;
 use crate::tcp::{Connection, EcnMode, Event, Half, Side};
 use pipefill_core::record::{PacketSample, Waits};
+use pipefill_core::tcp_info::CaState;
 use std::num::{NonZeroU16, NonZeroU32};
 
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
@@ -138,6 +139,11 @@ impl Clocking {
         self.last_window = one_more(peer.window_bytes());
     }
 
+    /// All that was sent is acknowledged.
+    pub(super) fn end_flight(&mut self, own: &Half) {
+        (self.out, self.acked_to) = (0, own.acked_to());
+    }
+
     /// The same, and no time since an earlier ACK is known.
     pub(super) fn begin_anew(&mut self) {
         self.begin();
@@ -217,7 +223,7 @@ impl SamplePair {
 
     /// What both sides had sent by then.
     pub(super) fn sent_bytes(&self) -> u64 {
-        self.sides.iter().map(|side| side.acked_bytes + side.unacked_bytes).sum()
+        self.sides.iter().map(PacketSample::sent_bytes).sum()
     }
 
     /// The same with what is out after the last segment, which came too soon for a sample of its own.
@@ -229,6 +235,7 @@ impl SamplePair {
             sample.rwnd_bytes = one_less(clocking.last_window);
             if clocking.out == 0 {
                 (sample.sacked_segments, sample.lost_segments, sample.retrans_segments) = (0, 0, 0);
+                sample.ca_state = sample.ca_state.map(|_| CaState::Open);
             }
         }
         self

@@ -55,6 +55,8 @@ pub struct Half {
     /// The window of the last segment in bytes.
     window_bytes: Option<u32>,
     ecn: EcnCounts,
+    /// Whether it has sent an ACK without payload after its SYN.
+    pub(super) acks_apart: bool,
     window_probes: u16,
     keep_alives: u16,
     /// `snd_una` and `snd_nxt`, from its first sequence number.
@@ -408,6 +410,11 @@ impl Half {
     /// Whether its SYN or SYN-ACK was seen.
     pub const fn has_syn(&self) -> bool {
         self.has_syn
+    }
+
+    /// Whether an ACK of it without payload was seen, behind its SYN.
+    pub const fn acks_apart(&self) -> bool {
+        self.acks_apart
     }
 
     /// Whether its FIN was seen.

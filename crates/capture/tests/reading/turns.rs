@@ -444,6 +444,27 @@ fn an_answer_that_was_lost_is_told_from_one_that_took_long() {
     assert_eq!((client.request_us, server.response_us), (5 * TIMER_US, 6 * TIMER_US));
 }
 
+/// Answers of ten segments, which the client acknowledges with its next request alone, as a capture of payload shows it: 800 ms later it had them all.
+#[test]
+fn without_acks_no_late_request_waited_for_a_timer() {
+    let waits = |has_acks: bool| {
+        let mut talk = Talk::open(At::Server);
+        talk.packets.truncate(2);
+        for turn in 0..6 {
+            let us = 200_000 + turn * 1_000_000;
+            talk.say(true, us, 200);
+            talk.say(false, us + 100_000, 10 * MSS + 100);
+            if has_acks {
+                talk.ack(true, us + 100_000 + 2 * HALF_US, 60_000);
+            }
+        }
+        talk.waits()
+    };
+    let [[_, lacking], [_, whole]] = [false, true].map(waits);
+    assert_eq!([lacking.timer_us, whole.timer_us], [0; 2]);
+    assert!(lacking.request_us > 3_000_000, "{lacking:?}");
+}
+
 /// A capture of packets with payload alone has no ACK: the other side answers a minute later, and no timer waits so long.
 #[test]
 fn who_answers_after_many_timers_had_the_request() {

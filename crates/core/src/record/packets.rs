@@ -286,6 +286,11 @@ impl PacketSample {
         is_before_path && !has_full_arrived && has_small_arrived && self.unacked_bytes >= segment
     }
 
+    /// Payload that was sent so far, each byte once.
+    pub const fn sent_bytes(&self) -> u64 {
+        self.acked_bytes.saturating_add(self.unacked_bytes)
+    }
+
     /// New payload in the interval.
     pub fn new_bytes(&self) -> u64 {
         u64::from(self.prompt_bytes) + u64::from(self.unprompted_bytes)
@@ -299,6 +304,18 @@ impl PacketSample {
     /// Room in the advertised window when there was least; `None` where nothing was sent or the window is unknown.
     pub fn least_room_bytes(&self) -> Option<u64> {
         self.rwnd_at_peak_bytes.map(|window| u64::from(window.saturating_sub(self.unacked_peak_bytes)))
+    }
+
+    /// Whether more is outstanding than the advertised window lets out, twice over: that window is not the receiver's, or the capture does not have its ACKs.
+    pub fn exceeds_window(&self) -> bool {
+        let twice = |window: u32| 2 * u64::from(window);
+        self.rwnd_bytes.is_some_and(|window| window > 0 && self.unacked_bytes > twice(window))
+    }
+
+    /// The same with an unknown window.
+    #[must_use]
+    pub const fn without_window(self) -> Self {
+        Self { rwnd_bytes: None, rwnd_at_peak_bytes: None, rwnd_permille: None, ..self }
     }
 
     /// Whether the receiver's SACKs show segments that came in another order: more than its DSACKs explain.

@@ -35,15 +35,25 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let longest_us = u64::from(rtt_us) + t.delayed_ack_us.whole();
     let Some((first, last)) = samples.first().zip(samples.last()) else { return 0.0 };
     let (mut paused_us, mut last_heard) = (0, None::<&PacketSample>);
+    let (mut bursts, mut before) = (Vec::new(), first.sent_bytes());
     // What is acknowledged came, also where the capture does not have it.
-    let comes = samples.windows(2).filter(|two| arrived(&two[1]) > arrived(&two[0])).map(|two| &two[1]);
+    let comes = samples.windows(2).filter(|two| two[1].sent_bytes() > two[0].sent_bytes()).map(|two| &two[1]);
     for sample in comes {
         // A silence in which this side speaks is a turn.
         if let Some(last) = last_heard.filter(|last| last.peer_segments == sample.peer_segments) {
             let silent_us = sample.t_us.saturating_sub(last.t_us);
-            paused_us += if silent_us > longest_us { silent_us } else { 0 };
+            if silent_us > longest_us {
+                paused_us += silent_us;
+                bursts.push(last.sent_bytes().saturating_sub(before));
+                before = last.sent_bytes();
+            }
         }
         last_heard = Some(sample);
+    }
+    // Slow start on a round trip that was shorter before: each burst is larger than the last one, and the rest follows.
+    let grows = |two: &[u64]| two[1] as f64 >= t.slow_start_growth.value() * two[0] as f64;
+    if bursts.len() > 1 && bursts.windows(2).all(grows) {
+        return 0.0;
     }
     paused_us as f64 / last.t_us.saturating_sub(first.t_us).max(1) as f64
 }
@@ -51,7 +61,7 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
 /// See [`ArrivingPackets::fallen_share`](pipefill_core::evidence::ArrivingPackets::fallen_share).
 pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };
-    let Some(first) = samples.iter().find(|sample| arrived(sample) > 0) else { return 0.0 };
+    let Some(first) = samples.iter().find(|sample| sample.sent_bytes() > 0) else { return 0.0 };
     let segment = samples.iter().map(|sample| u64::from(sample.mss_bytes)).max().unwrap_or(0);
     let in_order =
         samples.partition_point(|sample| sample.out_of_order_segments == first.out_of_order_segments);
@@ -62,7 +72,7 @@ pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let ends = (0..).map(|round| first.t_us + cut_us + round * u64::from(rtt_us).max(1));
     let came = ends.take_while(|&end_us| end_us < to_us).map(|end_us| {
         let behind = samples.partition_point(|sample| sample.t_us < end_us);
-        behind.checked_sub(1).map_or(0, |at| arrived(&samples[at]))
+        behind.checked_sub(1).map_or(0, |at| samples[at].sent_bytes())
     });
     // A SYN that is not acknowledged yet is outstanding too, and no data.
     let came: Vec<u64> = came.collect();
@@ -73,10 +83,6 @@ pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
             && (two[1] as f64) < t.packet_fallen.value() * two[0] as f64
     });
     fallen.count() as f64 / flights.len().max(1) as f64
-}
-
-const fn arrived(sample: &PacketSample) -> u64 {
-    sample.acked_bytes + sample.unacked_bytes
 }
 
 fn spans(samples: &[PacketSample], t: &Thresholds) -> Vec<ArrivalSpan> {

@@ -73,7 +73,10 @@ pub(super) const ARRIVALS_GROW: Rule = Rule {
                 && !has_risen(whole.risen_often, t, trace)
                 && trace.at_least(t.packet_fallen_often, packets.fallen_share)
         });
-        carries_enough(&whole, t, trace)
+        // Packets show round trips exactly.
+        let is_exact = arrivals.packets.is_some()
+            && whole.segments.is_some_and(|segments| trace.at_least(t.arrival_segments, segments));
+        (is_exact || carries_enough(&whole, t, trace))
             && grows(whole.growth, whole.disordered_share > 0.0, t, trace)
             && !falls
     },

@@ -9,7 +9,7 @@ use super::cwnd::arriving_packets;
 use super::path::carries_enough;
 use crate::ground::thresholds::Thresholds;
 use crate::judge::trace::Trace;
-use pipefill_core::evidence::PacketSpan;
+use pipefill_core::evidence::{ArrivalsOfAll, PacketSpan};
 use pipefill_core::limit::Cause;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
@@ -193,15 +193,36 @@ pub(super) const BURSTS_STEADY: Rule = Rule {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         trace.at_least(t.samples_of_round_trip, pattern.samples_in_round_trip)
             && trace.above(t.queue_idle, pattern.silent_share)
-            && trace.at_most(t.receiver_plateau, whole.spread)
-            && trace.below(t.receiver_disordered, whole.disordered_share)
-            && trace.at_most(t.bursts_trend, whole.settled.growth.whole - 1.0)
+            && neither_grows_nor_loses(&whole, t, trace)
             && carries_enough(&whole, t, trace)
-            && whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
             && is_unasked(evidence, t)
             && !runs_dry(&pattern, t, trace)
     },
 };
+
+/// The same of packets, over so many round trips that a window's growth would show.
+pub(super) const ARRIVES_THE_SAME: Rule = Rule {
+    id: RuleId::new("sndbuf.arrives_the_same"),
+    question: "Do data arrive in bursts at the same rate all the time, with silence between them, neither growing nor out of order, and without the PSH flags of short writes?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(arrivals) = evidence.arrivals else { return false };
+        let (Some(packets), whole) = (arrivals.packets, arrivals.whole) else { return false };
+        trace.at_least(t.bursts_rounds, whole.rounds as f64)
+            && whole.idle_share.is_some_and(|share| trace.above(t.queue_idle, share))
+            && whole.segments.is_some_and(|segments| trace.at_least(t.arrival_segments, segments))
+            && neither_grows_nor_loses(&whole, t, trace)
+            && is_unasked(evidence, t)
+            && trace.below(t.arrival_share, packets.dry_share)
+    },
+};
+
+fn neither_grows_nor_loses(whole: &ArrivalsOfAll, t: &Thresholds, trace: &mut Trace) -> bool {
+    trace.at_most(t.receiver_plateau, whole.spread)
+        && trace.below(t.receiver_disordered, whole.disordered_share)
+        && trace.at_most(t.bursts_trend, whole.settled.growth.whole - 1.0)
+        && whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
+}
 
 pub(super) const PARTLY_USED: Rule = Rule {
     id: RuleId::new("sndbuf.partly_used"),

@@ -82,6 +82,7 @@ fn take_ack(
     own.count(segment);
     own.take_stamps(segment, peer);
     own.advertise(segment);
+    own.acks_apart = true;
     let (to, mss) = (peer.una + news, peer.mss_bytes());
     let outcome = peer.acknowledged(&Ack { segment, to, blocks: &[], is_bare: false, mss, full_rtt_us });
     (event.seq_from, event.seq_to, event.segments) = (own.next, own.next, 1);

@@ -87,6 +87,7 @@ impl Connection {
         let is_empty = segment.payload + controls == 0;
         let answer = if flags.has(Flags::ACK) && !flags.has(Flags::RST) && peer.is_known {
             let is_bare = is_empty && (!window_differs || segment.options.has_sacks());
+            own.acks_apart |= is_empty;
             take_ack(segment, peer, &mut self.handshake, is_bare, full_rtt_us, event)
         } else {
             Answer::default()

@@ -269,6 +269,47 @@ fn what_falls_from_one_round_trip_to_the_next_without_a_loss_is_no_growing_windo
     assert_eq!(rule(0.1, 1.2), "cwnd.arrivals_grow", "round trips are longer than the least one");
 }
 
+/// A receiver that acknowledges a flight with one ACK leaves small windows: packets show how they grow.
+#[test]
+fn windows_of_few_segments_grow_too() {
+    let rule = |segments| {
+        rule_of_packets(|arrivals, _| {
+            let whole = &mut arrivals.whole;
+            (whole.segments, whole.spread, whole.disordered_share) = (Some(segments), 0.5, 0.0);
+            whole.growth = Growth { each: 1.2, whole: 1.5 };
+        })
+    };
+    assert_eq!([rule(8.0), rule(7.0)], ["cwnd.arrivals_grow", "unknown.arrivals"]);
+}
+
+/// Twenty segments in each round trip, in bursts.
+#[test]
+fn what_arrives_in_bursts_and_stays_the_same_for_long_is_a_buffers() {
+    type Change = dyn Fn(&mut Arrivals, &mut ArrivingPackets);
+    let rule = |change: &Change| {
+        rule_of_packets(|arrivals, packets| {
+            arrivals.spoken_in_round_trip = Some(0.1);
+            let whole = &mut arrivals.whole;
+            (whole.rounds, whole.segments, whole.idle_share) = (10, Some(20.0), Some(0.5));
+            (whole.spread, whole.disordered_share) = (0.05, 0.0);
+            whole.settled.growth = Growth { each: 1.0, whole: 1.0 };
+            change(arrivals, packets);
+        })
+    };
+    assert_eq!(rule(&|_, _| ()), "sndbuf.arrives_the_same");
+    let others: [(&Change, &str); 6] = [
+        (&|arrivals, _| arrivals.whole.rounds = 9, "a window may grow as slowly"),
+        (&|arrivals, _| arrivals.whole.idle_share = Some(0.1), "a pacer"),
+        (&|arrivals, _| arrivals.whole.settled.growth.whole = 1.05, "a window that grows"),
+        (&|arrivals, _| arrivals.whole.spread = 0.3, "an application"),
+        (&|arrivals, _| arrivals.spoken_in_round_trip = Some(1.0), "a window of the application"),
+        (&|_, packets| packets.dry_share = 0.7, "writes"),
+    ];
+    for (change, why) in others {
+        assert_ne!(rule(change), "sndbuf.arrives_the_same", "{why}");
+    }
+}
+
 /// Writes of 16 kB are sent to their ends.
 #[test]
 fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
