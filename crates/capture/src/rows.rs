@@ -263,7 +263,7 @@ impl Followed {
                 }
             }
         }
-        let last = last.with_what_is_out(&clocking);
+        let last = last.with_what_is_out(&clocking, connection);
         let is_within = |at_ns: &u64| event.time_ns.saturating_sub(*at_ns) >= self.every_ns;
         while let Some(at_ns) = next_ns.filter(is_within) {
             self.samples.push(last.without_traffic(at_ns));

@@ -252,6 +252,13 @@ impl Test {
             at = to;
             lines.extend(line(from, to, interim.bps));
         }
+        let interims = lines.len();
+        // No interim result has the end of what was sent, nor the time until the other end had it.
+        let is_left_over = |(seconds, _): &(f64, f64)| !lines.is_empty() && *seconds > at;
+        if let Some((seconds, bps)) = self.seconds.zip(self.bps).filter(is_left_over) {
+            let told: f64 = self.interim.iter().map(|interim| interim.bps * interim.seconds).sum();
+            lines.extend(line(at, seconds, (bps * seconds - told).max(0.0) / (seconds - at)));
+        }
         let whole = self.seconds.zip(self.bps).and_then(|(seconds, bps)| line(0.0, seconds, bps));
         if let Some(mut whole) = whole {
             whole.is_whole = !lines.is_empty();
@@ -265,9 +272,9 @@ impl Test {
             whole.interval.retransmits = self.retransmits;
             lines.push(whole);
         }
-        // What the socket counted in the end is the last interval's.
-        let last = lines.iter_mut().rev().find(|line| !line.is_whole);
-        if let Some(last) = last {
+        // What the socket counted in the end is the last interim result's, or the whole test's.
+        let at = interims.checked_sub(1).unwrap_or_else(|| lines.len().saturating_sub(1));
+        if let Some(last) = lines.get_mut(at) {
             let mss = self.mss.unwrap_or(u64::from(USUAL_MSS));
             last.interval.rtt_us = self.rtt_us;
             last.interval.cwnd = self.cwnd_segments.map(|segments| segments.saturating_mul(mss));
@@ -348,8 +355,9 @@ bytes  bytes   bytes    secs.    10^6bits/sec
         );
         let connection = only(&text);
         let times: Vec<u64> = connection.samples.iter().map(|sample| sample.t_us).collect();
-        assert_eq!(times, [0, 1_000_000, 1_500_000]);
-        let last = connection.samples.last().unwrap().info;
+        assert_eq!(times, [0, 1_000_000, 1_500_000, 10_000_000]);
+        assert_eq!(connection.carried().abs_diff(BYTES) / 10, 0, "of the whole test");
+        let last = connection.samples[2].info;
         assert_eq!((last.srtt_us, last.cwnd_bytes), (Some(2_093), Some(24 * 1_448)));
     }
 

@@ -227,10 +227,12 @@ impl SamplePair {
     }
 
     /// The same with what is out after the last segment, which came too soon for a sample of its own.
-    pub(super) fn with_what_is_out(mut self, clocking: &[Clocking; 2]) -> Self {
-        for (sample, clocking) in self.sides.iter_mut().zip(clocking) {
-            sample.acked_bytes = clocking.acked_to.saturating_sub(1).max(sample.acked_bytes);
-            sample.unacked_bytes = clocking.out.into();
+    pub(super) fn with_what_is_out(mut self, clocking: &[Clocking; 2], connection: &Connection) -> Self {
+        for (side, clocking) in Side::BOTH.into_iter().zip(clocking) {
+            let sample = &mut self.sides[side as usize];
+            let (acked_bytes, unacked_bytes) = payload(connection.half(side), clocking.acked_to);
+            sample.acked_bytes = acked_bytes.max(sample.acked_bytes);
+            sample.unacked_bytes = unacked_bytes.min(clocking.out.into());
             sample.in_flight_bytes = clocking.current.min(clocking.out).into();
             sample.rwnd_bytes = one_less(clocking.last_window);
             if clocking.out == 0 {
@@ -269,15 +271,22 @@ impl SamplePair {
     }
 }
 
+/// Payload that is acknowledged where everything before `acked_to` is, and the rest of it.
+fn payload(own: &Half, acked_to: u64) -> (u64, u64) {
+    let to = own.payload_to();
+    (acked_to.min(to).saturating_sub(1), to.saturating_sub(acked_to.max(1)))
+}
+
 /// Of the data of `own`; its time, stream and place are not set.
 fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
     let counts = own.counts();
+    let (acked_bytes, unacked_bytes) = payload(own, own.acked_to());
     PacketSample {
         mss_bytes: u16::try_from(own.mss_bytes()).unwrap_or(u16::MAX),
         ca_state: own.ca_state(),
-        acked_bytes: own.acked_to().saturating_sub(1),
+        acked_bytes,
         full_acked: own.has_syn().then_some(clocking.full_to == ACKED),
-        unacked_bytes: own.unacked_bytes(),
+        unacked_bytes,
         in_flight_bytes: own.in_flight_bytes(),
         sacked_segments: own.sacked_segments(),
         lost_segments: own.lost_segments(),

@@ -512,6 +512,11 @@ impl Half {
         self.next
     }
 
+    /// Where its payload ends, likewise: without a FIN.
+    pub fn payload_to(&self) -> u64 {
+        self.next.saturating_sub(u64::from(self.has_fin))
+    }
+
     fn of_board(&self, value: impl Fn(&Sender) -> u32) -> u32 {
         self.sender.as_deref().map_or(0, value)
     }

@@ -4,7 +4,7 @@ use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::rows::{EventKind, Sampling};
 use pipefill_capture::tcp::{Reconstruction, Side};
 use pipefill_core::record::Waits;
-use pipefill_testkit::captures::frame::{ACK, RST, SYN, Tcp};
+use pipefill_testkit::captures::frame::{ACK, FIN, RST, SYN, Tcp};
 
 const PSH: u8 = 8;
 const MSS: u32 = 1460;
@@ -620,6 +620,21 @@ fn in_a_pause_nothing_is_outstanding_whenever_the_last_ack_came() {
             assert!(inside.iter().all(|sample| sample.unacked_bytes == 0 && sample.in_flight_bytes == 0));
         }
     }
+}
+
+/// A minute after its last data the server closes: that is no data.
+#[test]
+fn a_fin_is_no_payload() {
+    let mut talk = Talk::open(At::Client);
+    talk.say(true, 200_000, 200);
+    talk.say(false, 210_000, MSS);
+    talk.ack(true, 210_000 + 2 * HALF_US, 60_000);
+    talk.pass(false, 60_000_000, Tcp { window: 60_000, ..Tcp::new(5_001 + MSS, 1_201, FIN | ACK, 0) });
+    talk.pass(true, 60_000_000 + 2 * HALF_US, Tcp::new(1_201, 5_002 + MSS, ACK, 0));
+    let samples = talk.watched().samples(Side::B, 0);
+    let sent = samples.iter().map(|sample| sample.sent_bytes()).max();
+    assert_eq!(sent, Some(u64::from(MSS)));
+    assert!(samples.last().is_some_and(|last| (last.acked_bytes, last.unacked_bytes) == (MSS.into(), 0)));
 }
 
 /// A second segment follows 3 ms after the one with which a sample is taken, and neither is acknowledged until the second is sent again.
