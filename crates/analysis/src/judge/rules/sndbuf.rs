@@ -200,7 +200,7 @@ pub(super) const BURSTS_STEADY: Rule = Rule {
     },
 };
 
-/// The same of packets, over so many round trips that a window's growth would show.
+/// Likewise of packets: over many round trips a window's growth shows.
 pub(super) const ARRIVES_THE_SAME: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_the_same"),
     question: "Do data arrive in bursts at the same rate all the time, with silence between them, neither growing nor out of order, and without the PSH flags of short writes?",
