@@ -632,7 +632,7 @@ fn a_fin_is_no_payload() {
     talk.pass(false, 60_000_000, Tcp { window: 60_000, ..Tcp::new(5_001 + MSS, 1_201, FIN | ACK, 0) });
     talk.pass(true, 60_000_000 + 2 * HALF_US, Tcp::new(1_201, 5_002 + MSS, ACK, 0));
     let samples = talk.watched().samples(Side::B, 0);
-    let sent = samples.iter().map(|sample| sample.sent_bytes()).max();
+    let sent = samples.iter().map(pipefill_core::record::PacketSample::sent_bytes).max();
     assert_eq!(sent, Some(u64::from(MSS)));
     assert!(samples.last().is_some_and(|last| (last.acked_bytes, last.unacked_bytes) == (MSS.into(), 0)));
 }
