@@ -358,7 +358,7 @@ impl Speaker {
     fn lacks_acks(&self, connection: &Connection) -> bool {
         Side::BOTH.into_iter().any(|side| {
             let own = connection.half(side);
-            let most = u64::from(SEGMENTS_OUT * own.mss_bytes()) * u64::from(self.waits.turns + 1);
+            let most = u64::from(SEGMENTS_OUT * own.mss_bytes()) * (u64::from(self.waits.turns) + 1);
             own.counts().new_bytes > most && !connection.half(side.other()).acks_apart()
         })
     }

@@ -54,8 +54,9 @@ pub(super) struct Clocking {
     unacked: u32,
     /// And one more byte: a window may be 0.
     window: Option<NonZeroU32>,
-    /// What was outstanding after the last segment of either side, and the window; and one more byte, likewise.
+    /// What was outstanding after the last segment of either side.
     pub(super) out: u32,
+    /// The window then, and one more byte.
     last_window: Option<NonZeroU32>,
 }
 
