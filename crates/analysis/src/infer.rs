@@ -14,6 +14,7 @@ pub(crate) mod buffer_track;
 pub(crate) mod datagrams;
 pub(crate) mod drops;
 pub(crate) mod epochs;
+mod first_flights;
 mod history;
 mod idle_restart;
 mod known_path;

@@ -211,7 +211,7 @@ impl Followed {
     fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
         self.conversation.observe(connection, event);
         let begins = self.packet_logs.observe(event, &mut self.unlogged, may_log);
-        self.events.observe(connection, event, self.clocking.map(|clocking| clocking.out > 0));
+        self.events.observe(connection, event, &self.clocking);
         for side in Side::BOTH {
             let (own, peer) = (connection.half(side), connection.half(side.other()));
             self.clocking[side as usize].update_out(own, peer);
@@ -248,23 +248,34 @@ impl Followed {
     #[cold]
     #[inline(never)]
     fn fill_the_pause(&mut self, connection: &Connection, event: &Event) {
-        let Some(last) = self.samples.last() else { return };
+        let Some(last) = self.samples.last().copied() else { return };
         let pause_ns = event.time_ns.saturating_sub(last.time_ns);
         let step_ns = self.every_ns.max(pause_ns / PAUSE_SAMPLES);
         let mut next_ns = last.time_ns.checked_add(self.every_ns);
-        let mut clocking = self.clocking;
-        // What data acknowledge later than any ACK may come was acknowledged by one that the capture does not have.
+        // What data acknowledge later than any ACK may come was acknowledged by one that the capture does not have; so was what its sender goes on after
+        // for longer than several timers.
         let full_rtt_ns = connection.full_rtt_us().map_or(0, |us| u64::from(us) * 1_000);
-        if event.payload > 0 && event.kind == SegmentKind::New && pause_ns > ACK_LATEST_NS + full_rtt_ns {
+        if event.payload > 0 && event.kind == SegmentKind::New {
+            let is_late = pause_ns > ACK_LATEST_NS + full_rtt_ns;
             for side in Side::BOTH {
-                let own_payload = if side == event.side { u64::from(event.payload) } else { 0 };
-                if connection.half(side).unacked_bytes() <= own_payload {
-                    clocking[side as usize].end_flight(connection.half(side));
+                let (is_own, unacked_bytes) = (side == event.side, connection.half(side).unacked_bytes());
+                let own_payload = if is_own { u64::from(event.payload) } else { 0 };
+                let goes_on = is_own && conversation::is_silent(pause_ns, full_rtt_ns);
+                if goes_on || is_late && unacked_bytes <= own_payload {
+                    self.clocking[side as usize].end_flight(connection.half(side), own_payload);
                 }
             }
         }
-        let last = last.with_what_is_out(&clocking, connection);
         let is_within = |at_ns: &u64| event.time_ns.saturating_sub(*at_ns) >= self.every_ns;
+        let before = last;
+        let last = before.after_all(&self.clocking, connection, &self.conversation);
+        // A wait ended with a segment behind that sample: it stands before what came then.
+        let passed_ns = self.events.last_ns();
+        if last.has_waited_since(&before) && passed_ns > before.time_ns && is_within(&passed_ns) {
+            self.samples.push(last.with_counts(passed_ns, &self.clocking));
+            self.clocking.iter_mut().for_each(Clocking::begin);
+            next_ns = passed_ns.checked_add(self.every_ns);
+        }
         while let Some(at_ns) = next_ns.filter(is_within) {
             self.samples.push(last.without_traffic(at_ns));
             next_ns = at_ns.checked_add(step_ns);
@@ -435,45 +446,78 @@ mod tests {
         assert!((3..=70).contains(&samples.len()), "{}", samples.len());
     }
 
-    /// Round trips of 64 ms: a program that an ACK wakes writes soon after it, and one by its own clock at any time.
+    /// Round trips of 64 ms: four bursts of a segment of `payload` bytes, each so late after the ACK of the one before. Bursts that follow a silence, and of
+    /// them those that an ACK woke, and those that go on with what was written.
+    fn bursts(late_us: u64, payload: u32) -> [u16; 3] {
+        let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
+        let mut segment = |us: u64, is_ack: bool, flags: u8, [seq, ack]: [u32; 2], payload: u32| {
+            let mut segment =
+                Segment { flags: Flags(flags), ack, time_ns: us * 1_000, ..data(1, 0, seq, payload) };
+            if is_ack {
+                std::mem::swap(&mut segment.source, &mut segment.destination);
+            }
+            reconstruction.take_segment(&segment, &mut sampling);
+        };
+        segment(0, false, 0x02, [0, 0], 0);
+        segment(64_000, true, 0x12, [0, 1], 0);
+        segment(64_001, false, 0x10, [1, 1], 0);
+        let (mut us, mut seq) = (64_002, 1);
+        for _ in 0..4 {
+            segment(us, false, 0x10, [seq, 1], payload);
+            segment(us + 64_000, true, 0x10, [1, seq + payload], 0);
+            (us, seq) = (us + 64_000 + late_us, seq + payload);
+        }
+        reconstruction.finish(&mut sampling);
+        let watched = &sampling.finish().0[0];
+        let samples = watched.samples(watched.near(), 0);
+        let sum = |of: fn(&PacketSample) -> u16| samples.iter().map(of).sum::<u16>();
+        let resumptions = samples.last().map_or(0, |sample| sample.waits.resumptions);
+        [sum(|sample| sample.bursts), sum(|sample| sample.clocked_bursts), resumptions as u16]
+    }
+
+    /// A program that an ACK wakes writes soon after it, and one by its own clock at any time.
     #[test]
     fn a_burst_is_clocked_by_the_ack_that_woke_its_program() {
-        let bursts = |late_us: u64| {
+        assert_eq!(bursts(2_000, 100), [3, 3, 0]);
+        assert_eq!(bursts(2_001, 100), [3, 0, 0]);
+    }
+
+    /// Without options a full segment has the default size (RFC 9293, 3.7.1).
+    #[test]
+    fn a_burst_goes_on_with_what_was_written_where_data_ended_with_a_full_segment() {
+        assert_eq!(bursts(2_000, 536), [3, 3, 3]);
+    }
+
+    /// A capture without ACKs: what goes on in order after several timers was acknowledged, also where nothing answers.
+    #[test]
+    fn in_a_pause_longer_than_several_timers_nothing_is_out() {
+        let out = |pause_ms: u64| {
             let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
-            let mut segment = |us: u64, is_ack: bool, flags: u8, [seq, ack]: [u32; 2], payload: u32| {
-                let mut segment =
-                    Segment { flags: Flags(flags), ack, time_ns: us * 1_000, ..data(1, 0, seq, payload) };
-                if is_ack {
-                    std::mem::swap(&mut segment.source, &mut segment.destination);
-                }
-                reconstruction.take_segment(&segment, &mut sampling);
-            };
-            segment(0, false, 0x02, [0, 0], 0);
-            segment(64_000, true, 0x12, [0, 1], 0);
-            segment(64_001, false, 0x10, [1, 1], 0);
-            let (mut us, mut seq) = (64_002, 1);
-            for _ in 0..4 {
-                segment(us, false, 0x10, [seq, 1], 1_000);
-                segment(us + 64_000, true, 0x10, [1, seq + 1_000], 0);
-                (us, seq) = (us + 64_000 + late_us, seq + 1_000);
+            for (ms, seq) in [(0, 1), (20, 101), (20 + pause_ms, 201), (40 + pause_ms, 301)] {
+                reconstruction.take_segment(&data(1, ms, seq, 100), &mut sampling);
             }
             reconstruction.finish(&mut sampling);
             let watched = &sampling.finish().0[0];
-            let samples = watched.samples(watched.near(), 0);
-            let sum = |of: fn(&PacketSample) -> u16| samples.iter().map(of).sum::<u16>();
-            [sum(|sample| sample.bursts), sum(|sample| sample.clocked_bursts)]
+            let samples = watched.samples(watched.near(), watched.connection.first_ns());
+            assert!(samples.is_sorted_by_key(|sample| sample.acked_bytes));
+            assert!(samples.is_sorted_by_key(PacketSample::sent_bytes));
+            let in_the_pause =
+                samples.iter().find(|sample| sample.t_us > 30_000 && sample.t_us < pause_ms * 1_000);
+            in_the_pause.map(|sample| sample.unacked_bytes)
         };
-        assert_eq!(bursts(2_000), [3, 3]);
-        assert_eq!(bursts(2_001), [3, 0]);
+        assert_eq!([out(500), out(700)], [Some(200), Some(0)]);
     }
 
-    /// Three packets in ten seconds: what was so in between is shown.
+    /// Two packets, and an ACK of nothing after ten seconds: what was so in between is shown.
     #[test]
     fn a_pause_has_samples_of_what_was_before() {
         let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
-        for (ms, seq) in [(0, 1), (10, 1_001), (10_000, 2_001)] {
+        for (ms, seq) in [(0, 1), (10, 1_001)] {
             reconstruction.take_segment(&data(1, ms, seq, 1_000), &mut sampling);
         }
+        let Segment { source, destination, .. } = data(1, 0, 0, 0);
+        let ack = Segment { source: destination, destination: source, ack: 1, ..data(1, 10_000, 0, 0) };
+        reconstruction.take_segment(&ack, &mut sampling);
         reconstruction.finish(&mut sampling);
         let (kept, _) = sampling.finish();
         let samples = kept[0].samples(kept[0].near(), kept[0].connection.first_ns());

@@ -9,10 +9,13 @@ pub(crate) static SCRIPT: LazyLock<String> =
     LazyLock::new(|| String::from_utf8(unpacked(PACKED_SCRIPT)).unwrap_or_default());
 
 const PACKED_SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.js.zlib"));
+#[cfg(feature = "png")]
 const SANS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sans.ttf.zlib"));
+#[cfg(feature = "png")]
 const SANS_BOLD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sans-bold.ttf.zlib"));
 
 /// DejaVu Sans, regular and bold: the files of the fonts.
+#[cfg(feature = "png")]
 pub(crate) fn fonts() -> [Vec<u8>; 2] {
     [SANS, SANS_BOLD].map(unpacked)
 }

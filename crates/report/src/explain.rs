@@ -235,8 +235,8 @@ fn where_the_time_went(verdict: &Verdict, style: Style) -> Vec<String> {
     if is_divided { section(&name, &timeline::ledger(time, style)) } else { Vec::new() }
 }
 
-fn advice<'a>(all: impl Iterator<Item = &'a Advice>, width: u16) -> Vec<String> {
-    all.enumerate().flat_map(|(index, advice)| advised(index + 1, advice, width)).collect()
+fn advice<'a>(all: impl IntoIterator<Item = &'a Advice>, width: u16) -> Vec<String> {
+    all.into_iter().enumerate().flat_map(|(index, advice)| advised(index + 1, advice, width)).collect()
 }
 
 fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {

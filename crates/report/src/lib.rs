@@ -29,9 +29,11 @@ mod joined;
 pub mod json;
 mod limiters;
 pub mod md;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod pictures;
 pub mod plan;
+#[cfg(feature = "png")]
 pub mod png;
 mod prose;
 pub mod quantity;
@@ -42,7 +44,7 @@ pub mod stream;
 mod svg;
 pub mod sweep;
 pub mod table;
-mod verdicts;
+pub mod verdicts;
 pub mod visible;
 mod wall_clock;
 pub mod words;

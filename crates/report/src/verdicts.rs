@@ -6,7 +6,10 @@ use crate::quantity::{MISSING, counted, duration, rate};
 use crate::sheet::{SheetEntry, Tone};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::verdict::Verdict;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+
+/// Where no change helps, an advice has this in place of one.
+pub(crate) const NOTHING: &str = "nothing";
 
 /// What limits it, in a word or two.
 pub(crate) fn limit(verdict: &Verdict) -> String {
@@ -23,11 +26,24 @@ pub(crate) fn entry(verdict: &Verdict) -> SheetEntry {
     SheetEntry { tone: if is_known { Tone::Plain } else { Tone::Warn }, ..SheetEntry::plain(limit(verdict)) }
 }
 
+/// What to change; where nothing helps, what else to look at, if that says more than the limit.
+pub fn wanted(verdict: &Verdict) -> Vec<&Advice> {
+    let all = || verdict.advice.iter().flatten();
+    let changes: Vec<&Advice> = all().filter(|advice| advice.change != NOTHING).collect();
+    let says_enough = match verdict.limited_by {
+        None | Some(LimitedBy::Unknown) => true,
+        Some(LimitedBy::App) => verdict.cause != Some(Cause::Response),
+        Some(_) => false,
+    };
+    if changes.is_empty() && !says_enough { all().take(1).collect() } else { changes }
+}
+
 /// Each advice in lines that end, with its commands as they are to be run.
 pub(crate) fn advice(verdict: &Verdict, width: u16) -> String {
     let mut text = String::new();
-    for advice in verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
-        let line = format!("{}{}: {}", advice.change, predicted(advice), advice.why);
+    for advice in wanted(verdict) {
+        let prediction = if advice.change == NOTHING { String::new() } else { predicted(advice) };
+        let line = format!("{}{prediction}: {}", advice.change, advice.why);
         text += &(filled(&line, "  > ", "    ", width) + "\n");
         text.extend(advice.commands.iter().map(|command| format!("      {command}\n")));
     }

@@ -276,6 +276,10 @@ impl Case<'_> {
             _ => {}
         }
         let found = match self.cause.and_then(Cause::of_cwnd) {
+            // How long others' transfers are, nobody sets.
+            Some(CwndCause::Startup) if self.judged.is_observed() => {
+                vec![Some(self.nothing(Reason::ConnectionIsYoung { held_us: self.held_us() }))]
+            }
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
                 let more = self.more_streams().filter(|_| self.streams_fit_into_the_queue());

@@ -356,6 +356,11 @@ pub enum Reason {
     },
     /// Slow start takes this long.
     SlowStart(Duration),
+    /// Slow start holds a part of a transfer that is too short for more.
+    ConnectionIsYoung {
+        /// How long, microseconds.
+        held_us: u64,
+    },
     /// A queue below one BDP runs empty after a loss.
     QueueRunsEmpty,
     /// BBR does not fill a queue until it drops.

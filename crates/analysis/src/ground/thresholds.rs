@@ -121,6 +121,8 @@ thresholds! {
     cpu_busy: Judge, Share = 0.85, Source::Catalogue;
     /// A thread that is late and waited for a CPU for this part of the time is late for that reason.
     cpu_waited: Judge, Share = 0.10, Source::Catalogue;
+    /// The turn of a process whose thread waits for a CPU for this part of it is the CPU's.
+    cpu_awaited: Judge, Share = 0.50, Source::Catalogue;
     /// A writer without a rate whose thread is busy for this part of the time, and which leaves room everywhere, is limited by its CPU.
     cpu_partly_busy: Judge, Share = 0.50, Source::Catalogue;
     /// A CPU quota that runs out in this part of its periods is too small for what its cgroup does …
@@ -530,6 +532,10 @@ thresholds! {
     bursts_rounds: Judge, Count = 10.0, Source::Rfc("5681, 3.1");
     /// Segments that come out of order in this part of the rounds, while no queue stands, are lost by something that lets no larger window through.
     receiver_mostly_disordered: Judge, Share = 0.50, Source::Catalogue;
+    /// What is held back leaves in full segments, so that most bursts follow one; after what an application wrote at most this part of them does …
+    resumed_seldom: Judge, Share = 0.25, Source::Kernel("tcp_write_xmit()");
+    /// … of at least this many bursts.
+    resumed_bursts: Infer, Count = 10.0, Source::Catalogue;
     /// In slow start a third of the time brings this many times as much as the one before.
     receiver_starts: Judge, Times = 1.4, Source::Rfc("5681, 3.1");
     /// In slow start a round trip brings this many times as much as the one before, with an ACK for every second segment …

@@ -2,6 +2,7 @@
 //! an ACK for every second segment), or two of them twice as much, and nothing is missing. After an idle time longer than the retransmission timer it
 //! may come again (RFC 5681, 4.1).
 
+use super::first_flights::{self, Start};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::median;
 use crate::ground::thresholds::Thresholds;
@@ -41,11 +42,21 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
         });
         // A window that each round trip fills is seen where they are cut between their flights alone.
         let likeliest = |start: &Start| (start.window_used.is_some(), start.interval.to_us);
-        if let Some(start) = starts.flatten().max_by_key(likeliest) {
-            let is_restart = largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
-            let Start { interval, window_used, .. } = start;
-            found.push(SlowStart { interval, is_restart, window_used, rtt_us });
-        }
+        let is_restart =
+            |start: &Start| largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
+        let starts = match starts.flatten().max_by_key(likeliest) {
+            Some(start) => vec![start],
+            None => {
+                let mut starts = first_flights::starts(active, before(active), thresholds);
+                // Later the window may be one that does not grow.
+                starts.retain(|start| largest == 0 || is_restart(start));
+                starts
+            }
+        };
+        found.extend(starts.into_iter().map(|start| {
+            let (is_restart, Start { interval, window_used, .. }) = (is_restart(&start), start);
+            SlowStart { interval, is_restart, window_used, rtt_us }
+        }));
         largest = largest.max(largest_flight(active, rtt_us));
     }
     found
@@ -98,11 +109,9 @@ fn active(samples: &[PacketSample], idle_us: u64) -> Vec<&[PacketSample]> {
     parts
 }
 
-/// A slow start at the beginning of a part, and what its first round trip brought.
-struct Start {
-    interval: TimeInterval,
-    first: u64,
-    window_used: Option<f64>,
+/// What had come before a part that begins with the sample before its first data.
+fn before(samples: &[PacketSample]) -> u64 {
+    samples.first().filter(|sample| sample.acked_bytes > 0).map_or(0, PacketSample::sent_bytes)
 }
 
 /// Of `samples` with round trips of `rtt_us`, the first of which is cut after `cut_us`. Where they are all of the stream (`is_all`), fewer round trips
@@ -113,7 +122,7 @@ fn start(
     is_all: bool,
     thresholds: &Thresholds,
 ) -> Option<Start> {
-    let before = samples.first().filter(|sample| sample.acked_bytes > 0).map_or(0, PacketSample::sent_bytes);
+    let before = before(samples);
     let first = samples.iter().find(|sample| sample.sent_bytes() > before)?;
     let (last_us, disordered) = (samples.last()?.t_us, samples.first()?.out_of_order_segments);
     let until = |at_us: u64| {

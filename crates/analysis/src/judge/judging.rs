@@ -318,8 +318,9 @@ impl<'a> Diagnosing<'a> {
         if is_near {
             starts.extend(slow_starts(stream.packets.as_slice(), self.thresholds));
         }
+        let mut from_us = 0;
         for (interval, arrivals) in rounds {
-            let mut from_us = interval.from_us;
+            from_us = interval.from_us.max(from_us);
             while let Some(start) = starts.pop_front_if(|start| start.interval.from_us < interval.to_us) {
                 let before = TimeInterval { from_us, to_us: start.interval.from_us.max(from_us) };
                 self.judge_arrivals(place, before, Arrivals { packets, ..arrivals }, base_rtt_us);
@@ -643,6 +644,8 @@ impl<'a> JudgedStream<'a> {
             let interval = wait.interval;
             self.waited_to_us = interval.to_us;
             let [sender_quota, receiver_quota] = facts.quota_uses(self.stream, interval);
+            // What a scenario's application does in its turn, that says.
+            let thread = |end| facts.thread_use(self.stream, end, interval).filter(|_| self.plan.is_none());
             let evidence = Evidence {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
@@ -650,6 +653,8 @@ impl<'a> JudgedStream<'a> {
                 may_lose_full_segments: wait.may_lose_full_segments,
                 sender_quota,
                 receiver_quota,
+                sender_thread: thread(StreamEnd::Sender),
+                receiver_thread: thread(StreamEnd::Receiver),
                 ..Evidence::default()
             };
             let Some(decision) = decide(&evidence, facts.thresholds) else { continue };

@@ -39,6 +39,8 @@ pub static RULES: &[&Rule] = &[
     &cwnd::TIMER,
     &cpu::ANSWERS_QUOTA,
     &cpu::ASKERS_QUOTA,
+    &cpu::ANSWERS_WAITING,
+    &cpu::ASKERS_WAITING,
     &receiver::ZERO_WINDOW,
     &app::NAGLE,
     &app::DELAYED_ACK,

@@ -209,9 +209,12 @@ impl Conversation {
             // begins.
             own.unanswered_ns = NonZeroU64::new(now);
         }
-        let is_new_flight = own
-            .spoke_ns()
-            .is_none_or(|last_ns| is_round_trip(now.saturating_sub(last_ns), full_ns(connection)));
+        let (full_ns, silent_ns) =
+            (full_ns(connection), own.spoke_ns().map(|last_ns| now.saturating_sub(last_ns)));
+        let is_new_flight = silent_ns.is_none_or(|silent_ns| is_round_trip(silent_ns, full_ns));
+        let is_burst = full_ns > 0 && silent_ns.is_some_and(|silent_ns| silent_ns >= full_ns.div_ceil(2));
+        own.waits.resumptions =
+            own.waits.resumptions.saturating_add(u32::from(is_burst && is_in_order && own.ends_full));
         own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes }.saturating_add(event.payload);
         own.begin_to_listen(now);
         let out_bytes = half.unacked_bytes();
@@ -592,7 +595,7 @@ fn later_us(now: u64, since_ns: u64) -> Option<NonZeroU32> {
 }
 
 /// Whether several timers have run out in `ns`, on a path with this round trip.
-fn is_silent(ns: u64, path_ns: u64) -> bool {
+pub(super) const fn is_silent(ns: u64, path_ns: u64) -> bool {
     ns >= SILENT_TIMERS * TIMER_LEAST_NS.saturating_add(path_ns)
 }
 

@@ -1,5 +1,6 @@
 //! What happened to a connection and when: zero windows, timeouts, marks, outages, idle times. Nothing is held where nothing happened.
 
+use super::samples::Clocking;
 use crate::headers::Flags;
 use crate::tcp::{Connection, Event, SegmentKind, Side};
 
@@ -53,13 +54,13 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// A segment passed; `connection` is in the state after it, and `was_out` of each side's data before it.
+    /// A segment passed; `connection` is in the state after it, and `clocking` before it.
     #[inline(always)]
-    pub(super) fn observe(&mut self, connection: &Connection, event: &Event, was_out: [bool; 2]) {
+    pub(super) fn observe(&mut self, connection: &Connection, event: &Event, clocking: &[Clocking; 2]) {
         let now = event.time_ns;
         let quiet_ns = now.saturating_sub(self.last_ns);
         if quiet_ns >= IDLE_NS && self.last_ns > 0 {
-            self.ended_quiet(connection, now, was_out);
+            self.ended_quiet(connection, now, [clocking[0].out > 0, clocking[1].out > 0]);
         }
         self.last_ns = now;
         let is_reset = event.flags.has(Flags::RST);
@@ -85,6 +86,11 @@ impl Events {
         if is_reset {
             Side::BOTH.iter().for_each(|&side| self.happened(side, EventKind::Reset, now));
         }
+    }
+
+    /// When the last segment passed.
+    pub(super) const fn last_ns(&self) -> u64 {
+        self.last_ns
     }
 
     /// The capture's clock was set back: no quiet time is known across that.

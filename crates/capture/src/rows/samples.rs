@@ -140,9 +140,9 @@ impl Clocking {
         self.last_window = one_more(peer.window_bytes());
     }
 
-    /// All that was sent is acknowledged.
-    pub(super) fn end_flight(&mut self, own: &Half) {
-        (self.out, self.acked_to) = (0, own.acked_to());
+    /// All that was sent is acknowledged, but for the last `new_bytes`.
+    pub(super) fn end_flight(&mut self, own: &Half, new_bytes: u64) {
+        (self.out, self.acked_to) = (0, own.acked_to().max(own.sent_to().saturating_sub(new_bytes)));
     }
 
     /// The same, and no time since an earlier ACK is known.
@@ -227,8 +227,13 @@ impl SamplePair {
         self.sides.iter().map(PacketSample::sent_bytes).sum()
     }
 
-    /// The same with what is out after the last segment, which came too soon for a sample of its own.
-    pub(super) fn with_what_is_out(mut self, clocking: &[Clocking; 2], connection: &Connection) -> Self {
+    /// The same with what was out and what had been waited for after the last segment, which came too soon for a sample of its own.
+    pub(super) fn after_all(
+        mut self,
+        clocking: &[Clocking; 2],
+        connection: &Connection,
+        conversation: &Conversation,
+    ) -> Self {
         for (side, clocking) in Side::BOTH.into_iter().zip(clocking) {
             let sample = &mut self.sides[side as usize];
             let (acked_bytes, unacked_bytes) = payload(connection.half(side), clocking.acked_to);
@@ -236,12 +241,27 @@ impl SamplePair {
             sample.unacked_bytes = unacked_bytes.min(clocking.out.into());
             sample.in_flight_bytes = clocking.current.min(clocking.out).into();
             sample.rwnd_bytes = one_less(clocking.last_window);
+            sample.waits = conversation.waits(side);
             if clocking.out == 0 {
                 (sample.sacked_segments, sample.lost_segments, sample.retrans_segments) = (0, 0, 0);
                 sample.ca_state = sample.ca_state.map(|_| CaState::Open);
             }
         }
         self
+    }
+
+    /// Whether a wait of either side ended after `before`.
+    pub(super) fn has_waited_since(&self, before: &Self) -> bool {
+        self.sides
+            .iter()
+            .zip(&before.sides)
+            .any(|(now, before)| now.waits.total_us() != before.waits.total_us())
+    }
+
+    /// The same at `time_ns`, with what was counted up to then.
+    pub(super) fn with_counts(self, time_ns: u64, clocking: &[Clocking; 2]) -> Self {
+        let [a, b] = self.sides;
+        Self { time_ns, sides: [counted(a, &clocking[0]), counted(b, &clocking[1])], ..self }
     }
 
     /// The waits of each side, all of which end at these times.
@@ -281,8 +301,8 @@ fn payload(own: &Half, acked_to: u64) -> (u64, u64) {
 /// Of the data of `own`; its time, stream and place are not set.
 fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
     let counts = own.counts();
-    let (acked_bytes, unacked_bytes) = payload(own, own.acked_to());
-    PacketSample {
+    let (acked_bytes, unacked_bytes) = payload(own, own.acked_to().max(clocking.acked_to));
+    let state = PacketSample {
         mss_bytes: u16::try_from(own.mss_bytes()).unwrap_or(u16::MAX),
         ca_state: own.ca_state(),
         acked_bytes,
@@ -308,6 +328,14 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         dsacks: counts.dsacks,
         sack_acks: counts.sack_acks,
         out_of_order_segments: counts.out_of_order + counts.lost_before,
+        ..PacketSample::default()
+    };
+    counted(state, &clocking)
+}
+
+/// The same with what was counted since the sample before.
+fn counted(sample: PacketSample, clocking: &Clocking) -> PacketSample {
+    PacketSample {
         prompt_bytes: clocking.prompt,
         clocked_bytes: clocking.clocked,
         unprompted_bytes: clocking.unprompted,
@@ -321,6 +349,6 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         in_flight_peak_bytes: clocking.in_flight,
         unacked_peak_bytes: clocking.unacked,
         rwnd_at_peak_bytes: clocking.window(),
-        ..PacketSample::default()
+        ..sample
     }
 }

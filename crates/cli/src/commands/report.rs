@@ -8,7 +8,7 @@ use crate::pictures::{self, PictureKind};
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::record::AqmSample;
-use pipefill_report::{csv, json, md, parquet, table};
+use pipefill_report::{csv, json, md, table};
 use pipefill_runs::{Curves, Failure, Results, disciplines, results, without_rows};
 use pipefill_store::{ExperimentDirectory, OutputFile, Records, StoreError, newest, write_output};
 use std::borrow::Cow;
@@ -116,11 +116,22 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     let Some(path) = &args.output else {
         return Err(Failure::usage("a Parquet file is binary", "name the file with -o FILE.parquet"));
     };
-    let mut file = OutputFile::create(path).map_err(Failure::file("writing", path))?;
-    let written = parquet::write(result, &mut file);
-    written.map_err(|error| Failure::broken(format!("writing {}: {error}", path.display())))?;
-    file.finish().map_err(Failure::file("writing", path))?;
+    write_columns(path, result)?;
     Ok(Outcome::Done)
+}
+
+#[cfg(feature = "parquet")]
+fn write_columns(path: &Path, result: &Experiment) -> Result<(), Failure> {
+    let mut file = OutputFile::create(path).map_err(Failure::file("writing", path))?;
+    let written = pipefill_report::parquet::write(result, &mut file);
+    written.map_err(|error| Failure::broken(format!("writing {}: {error}", path.display())))?;
+    file.finish().map_err(Failure::file("writing", path))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn write_columns(_: &Path, _: &Experiment) -> Result<(), Failure> {
+    let remedy = "write CSV with --format csv, or build it with its default features: cargo build --release";
+    Err(Failure::usage("this program was built without Parquet", remedy))
 }
 
 /// Writes the pictures of what was read, and prints where they are.

@@ -11,6 +11,7 @@ use pipefill_report::band::{BandAxis, event_mark, event_sentence};
 use pipefill_report::cause;
 use pipefill_report::connections::{exact, limit, notes};
 use pipefill_report::quantity::{MISSING, QuantityKind};
+use pipefill_report::verdicts::wanted;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -315,7 +316,7 @@ fn style(limit: LimitedBy, has_colour: bool) -> Style {
 fn in_words(connection: &ConnectionFinding) -> String {
     let mut text = connection.verdict.sentence.clone().unwrap_or_default();
     text.extend(exact(connection).map(|exact| format!("\n\n{exact}")));
-    for advice in connection.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+    for advice in wanted(&connection.verdict) {
         text.push_str(&format!("\n\n{}: {}", advice.change, advice.why));
         for command in &advice.commands {
             text.push_str(&format!("\n  {command}"));

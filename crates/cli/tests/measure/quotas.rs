@@ -62,6 +62,9 @@ impl Cgroup {
         }
         let quota = if is_version_1 { QUOTA_US.to_string() } else { format!("{QUOTA_US} {PERIOD_US}") };
         fs::write(cgroup.quota_file(), quota).map_err(refused)?;
+        // Beside other work a cgroup has the weight of one program: what it may use is to be the quota's alone.
+        let (weight, most) = if is_version_1 { ("cpu.shares", "262144") } else { ("cpu.weight", "10000") };
+        fs::write(cgroup.directory.join(weight), most).map_err(refused)?;
         Ok(cgroup)
     }
 

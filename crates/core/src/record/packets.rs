@@ -159,6 +159,8 @@ pub struct Waits {
     pub delayed_acks: u32,
     /// Waits of [`Self::nagle_us`].
     pub nagles: u32,
+    /// Times that it went on with what was written, after none for half of a round trip: its data had ended with a full segment.
+    pub resumptions: u32,
 }
 
 /// What a direction waits for: the parts of [`Waits`].
@@ -243,6 +245,7 @@ impl Waits {
         self.turns = self.turns.saturating_add(other.turns);
         self.delayed_acks = self.delayed_acks.saturating_add(other.delayed_acks);
         self.nagles = self.nagles.saturating_add(other.nagles);
+        self.resumptions = self.resumptions.saturating_add(other.resumptions);
         self
     }
 
@@ -262,6 +265,7 @@ impl Waits {
             turns: self.turns.saturating_sub(first.turns),
             delayed_acks: self.delayed_acks.saturating_sub(first.delayed_acks),
             nagles: self.nagles.saturating_sub(first.nagles),
+            resumptions: self.resumptions.saturating_sub(first.resumptions),
         }
     }
 }

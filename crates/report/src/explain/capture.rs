@@ -7,6 +7,7 @@ use crate::captured_udp::{groups, in_place_of_tcp};
 use crate::prose::filled;
 use crate::quantity;
 use crate::table::Style;
+use crate::verdicts::wanted;
 use crate::words::UNKNOWN;
 use pipefill_analysis::findings::connections::{BackwardTimes, Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::SCHEMA;
@@ -129,7 +130,6 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
         lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
         lines.extend(section("Kernel counters", &evidence::witnesses(diagnosis)));
     }
-    let wanted = flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
-    lines.extend(section("Advice", &advice(wanted, width)));
+    lines.extend(section("Advice", &advice(wanted(&flow.verdict), width)));
     lines.join("\n")
 }

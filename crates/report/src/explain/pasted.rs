@@ -5,6 +5,7 @@ use super::{advice, bold, evidence, section, shares, timeline, where_the_time_we
 use crate::prose::filled;
 use crate::quantity::{self, counted};
 use crate::table::Style;
+use crate::verdicts::wanted;
 use crate::words::UNKNOWN;
 use pipefill_analysis::findings::connections::{Bearing, ConnectionFinding, PastedConnection, PastedOutput};
 use pipefill_analysis::findings::experiment::SCHEMA;
@@ -205,7 +206,6 @@ fn explained(connection: &PastedConnection, style: Style) -> String {
         .map(|remark| filled(&ExplainedRemark::of(remark).line(), "", "", width.saturating_sub(4)))
         .collect();
     lines.extend(section("What the host counts", &remarks));
-    let wanted = finding.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
-    lines.extend(section("Advice", &advice(wanted, width)));
+    lines.extend(section("Advice", &advice(wanted(&finding.verdict), width)));
     lines.join("\n")
 }

@@ -11,6 +11,7 @@ use crate::quantity::{self, QuantityKind, counted};
 use crate::segments::Segments;
 use crate::sheet::{SheetEntry, anchor};
 use crate::svg;
+use crate::verdicts::wanted;
 use crate::words::UNKNOWN;
 use maud::{Markup, html};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
@@ -223,7 +224,7 @@ fn line(number: usize, flow: &CapturedFlow) -> Markup {
 }
 
 fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
-    let advice = flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
+    let advice = wanted(&flow.verdict);
     html! {
         details class="cell" open[is_open] {
             summary {
@@ -240,7 +241,7 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
                 @if number < LEDGERS { (ledger(flow)) }
                 h3 { "What can't be known from here" }
                 ul { @for sentence in unknown(flow) { li { (sentence) } } }
-                @if advice.clone().next().is_some() {
+                @if !advice.is_empty() {
                     h3 { "What to change" }
                     ol {
                         @for change in advice {

@@ -4,6 +4,7 @@ mod any_stack;
 mod quic;
 
 use crate::quantity::{QuantityKind, bytes, counted, duration, rate, whole_ms};
+use crate::verdicts::NOTHING;
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::proposal::{
     Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
@@ -25,7 +26,7 @@ pub(super) fn complete(advice: &mut Advice) {
             .unwrap_or_else(|| in_words(change, hosts))
         })
         .collect();
-    advice.change = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
+    advice.change = if parts.is_empty() { NOTHING.to_owned() } else { parts.join(", ") };
     advice.why = why(reason);
     if let Some(first) = changes.first() {
         let name = match stack(first) {
@@ -251,6 +252,13 @@ fn why(reason: Reason) -> String {
             return format!(
                 "slow start alone takes {} here",
                 QuantityKind::Time.alone(startup.as_nanos() as f64)
+            );
+        }
+        Reason::ConnectionIsYoung { held_us } => {
+            return format!(
+                "slow start takes {} of this connection: use one for several transfers (keep-alive), or a shorter path; a sender that runs Linux begins \
+                 with more by `ip route change … initcwnd`",
+                duration(held_us)
             );
         }
         Reason::ProgramSetsBuffer => {

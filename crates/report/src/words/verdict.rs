@@ -156,7 +156,7 @@ fn not_shown(judged: &JudgedFlow) -> &'static str {
             "the sender sent as fast as it could, and all of it arrived: its CPU or its own interface is the limit"
         }
         Protocol::Tcp if !figures.are_of_the_sender() => {
-            "the receiver's socket cannot show the limit: its window has room and its round trip shows no queue. Run `pipefill watch` on \
+            "the receiving end cannot show the limit: its window has room and its round trip shows no queue. Run `pipefill watch` on \
              the sender to see whether its application, send buffer, pacing or congestion window is the limit"
         }
         _ => "the recorded data do not show the limit",

@@ -109,7 +109,7 @@ impl Case<'_> {
     }
 
     /// Time that the cause holds. The rounds of a window in which what was out varied have no cause, and end with that window too.
-    fn held_us(&self) -> u64 {
+    pub(super) fn held_us(&self) -> u64 {
         let is_its = |held: &&HeldTime| {
             held.limited_by == self.limited_by
                 && (held.cause == self.cause || (held.cause.is_none() && self.cause == Some(Cause::Window)))

@@ -58,6 +58,13 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     paused_us as f64 / last.t_us.saturating_sub(first.t_us).max(1) as f64
 }
 
+/// See [`ArrivingPackets::resumed_share`](pipefill_core::evidence::ArrivingPackets::resumed_share).
+pub(crate) fn resumed_share(samples: &[PacketSample], t: &Thresholds) -> Option<f64> {
+    let bursts = samples.iter().map(|sample| f64::from(sample.bursts)).sum::<f64>();
+    let resumptions = f64::from(samples.last()?.waits.resumptions);
+    (bursts >= t.resumed_bursts.value()).then_some(resumptions / bursts)
+}
+
 /// See [`ArrivingPackets::fallen_share`](pipefill_core::evidence::ArrivingPackets::fallen_share).
 pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };

@@ -65,6 +65,27 @@ pub(super) const ASKERS_QUOTA: Rule = Rule {
     },
 };
 
+/// A program whose thread others keep from running says nothing, as one that thinks.
+pub(super) const ANSWERS_WAITING: Rule = Rule {
+    id: RuleId::new("cpu.waiting.answering"),
+    question: "Is it this side's turn, and does a thread of its process wait for a CPU for at least half of the time?",
+    needs: &[Part::Waiting],
+    holds: |evidence, t, trace| {
+        matches!(evidence.waiting, Some(Waiting::Response | Waiting::Rate))
+            && evidence.sender_thread.is_some_and(|used| trace.at_least(t.cpu_awaited, used.waited))
+    },
+};
+
+pub(super) const ASKERS_WAITING: Rule = Rule {
+    id: RuleId::new("cpu.waiting.asking"),
+    question: "Is it the other side's turn, and does a thread of its process wait for a CPU for at least half of the time?",
+    needs: &[Part::Waiting],
+    holds: |evidence, t, trace| {
+        evidence.waiting == Some(Waiting::Request)
+            && evidence.receiver_thread.is_some_and(|used| trace.at_least(t.cpu_awaited, used.waited))
+    },
+};
+
 pub(super) const READER_BUSY: Rule = Rule {
     id: RuleId::new("cpu.reader_busy"),
     question: "Does data wait unread while a thread of an end has no CPU time left?",

@@ -79,8 +79,14 @@ pub(super) const ARRIVALS_GROW: Rule = Rule {
         (is_exact || carries_enough(&whole, t, trace))
             && grows(whole.growth, whole.disordered_share > 0.0, t, trace)
             && !falls
+            && !arrivals.packets.is_some_and(|packets| is_written_in_bursts(&packets, t, trace))
     },
 };
+
+/// What a window holds back leaves in full segments: a program wrote each burst that ends in less, and no more.
+fn is_written_in_bursts(packets: &ArrivingPackets, t: &Thresholds, trace: &mut Trace) -> bool {
+    packets.resumed_share.is_some_and(|share| trace.at_most(t.resumed_seldom, share))
+}
 
 /// A sender that is told of a mark cuts its window (`tcp_enter_cwr()`). A path that stays full all the same has a queue that marks.
 pub(super) const ARRIVALS_MARKED: Rule = Rule {

@@ -13,7 +13,9 @@ use crate::infer::epochs::Epoch;
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
 use pipefill_core::cell::Direction;
-use pipefill_core::evidence::{Evidence, PacketSpan, PathEvidence, QuotaUse, SenderEvidence, SentPackets};
+use pipefill_core::evidence::{
+    Evidence, PacketSpan, PathEvidence, QuotaUse, SenderEvidence, SentPackets, ThreadUse,
+};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
     AnyRow, CpuSample, Fact, LossKind, Manifest, Observed, Origin, PathFacts, Subject, Waiting,
@@ -514,4 +516,19 @@ fn a_wait_is_a_quotas_where_it_runs_out_for_the_one_who_has_the_word() {
     assert_eq!(rule(Waiting::Request, true, 1.0, false), "app.request");
     assert_eq!(rule(Waiting::Rate, true, 0.5, true), "cpu.quota.answering");
     assert_eq!(rule(Waiting::Rate, true, 0.5, false), "app.rate", "the connection is not used");
+}
+
+#[test]
+fn a_wait_is_the_cpus_where_the_one_who_has_the_word_waits_for_one() {
+    let rule = |waiting, sends: bool, waited| {
+        let used = Some(ThreadUse { waited, computed: 0.0 });
+        let (sender_thread, receiver_thread) = if sends { (used, None) } else { (None, used) };
+        rule_of(Evidence { waiting: Some(waiting), sender_thread, receiver_thread, ..Evidence::default() })
+    };
+    assert_eq!(rule(Waiting::Response, true, 0.5), "cpu.waiting.answering");
+    assert_eq!(rule(Waiting::Rate, true, 0.5), "cpu.waiting.answering");
+    assert_eq!(rule(Waiting::Response, true, 0.49), "app.response");
+    assert_eq!(rule(Waiting::Response, false, 1.0), "app.response", "the other side's");
+    assert_eq!(rule(Waiting::Request, false, 0.5), "cpu.waiting.asking");
+    assert_eq!(rule(Waiting::Turns, true, 1.0), "app.turns", "a round trip needs no CPU");
 }
