@@ -38,13 +38,19 @@ pub fn wanted(verdict: &Verdict) -> Vec<&Advice> {
     if changes.is_empty() && !says_enough { all().take(1).collect() } else { changes }
 }
 
+/// The change, what it should bring, and why; only the latter where nothing is to be changed.
+pub fn in_a_sentence(advice: &Advice) -> String {
+    match advice.change.as_str() {
+        NOTHING => advice.why.clone(),
+        change => format!("{change}{}: {}", predicted(advice), advice.why),
+    }
+}
+
 /// Each advice in lines that end, with its commands as they are to be run.
 pub(crate) fn advice(verdict: &Verdict, width: u16) -> String {
     let mut text = String::new();
     for advice in wanted(verdict) {
-        let prediction = if advice.change == NOTHING { String::new() } else { predicted(advice) };
-        let line = format!("{}{prediction}: {}", advice.change, advice.why);
-        text += &(filled(&line, "  > ", "    ", width) + "\n");
+        text += &(filled(&in_a_sentence(advice), "  > ", "    ", width) + "\n");
         text.extend(advice.commands.iter().map(|command| format!("      {command}\n")));
     }
     text

@@ -11,7 +11,7 @@ use pipefill_report::band::{BandAxis, event_mark, event_sentence};
 use pipefill_report::cause;
 use pipefill_report::connections::{exact, limit, notes};
 use pipefill_report::quantity::{MISSING, QuantityKind};
-use pipefill_report::verdicts::wanted;
+use pipefill_report::verdicts::{in_a_sentence, wanted};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -317,7 +317,7 @@ fn in_words(connection: &ConnectionFinding) -> String {
     let mut text = connection.verdict.sentence.clone().unwrap_or_default();
     text.extend(exact(connection).map(|exact| format!("\n\n{exact}")));
     for advice in wanted(&connection.verdict) {
-        text.push_str(&format!("\n\n{}: {}", advice.change, advice.why));
+        text.push_str(&format!("\n\n{}", in_a_sentence(advice)));
         for command in &advice.commands {
             text.push_str(&format!("\n  {command}"));
         }

@@ -11,7 +11,7 @@ use crate::quantity::{self, QuantityKind, counted};
 use crate::segments::Segments;
 use crate::sheet::{SheetEntry, anchor};
 use crate::svg;
-use crate::verdicts::wanted;
+use crate::verdicts::{in_a_sentence, wanted};
 use crate::words::UNKNOWN;
 use maud::{Markup, html};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
@@ -246,7 +246,7 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
                     ol {
                         @for change in advice {
                             li {
-                                (change.change) ": " (change.why)
+                                (in_a_sentence(change))
                                 @if !change.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (change.commands.join("\n")) } } }
                             }
                         }
