@@ -1,6 +1,5 @@
 //! A verdict in a table and below it, whatever it is on.
 
-use crate::cause;
 use crate::prose::filled;
 use crate::quantity::{MISSING, counted, duration, rate};
 use crate::sheet::{SheetEntry, Tone};
@@ -16,7 +15,10 @@ pub(crate) fn limit(verdict: &Verdict) -> String {
     match (verdict.limited_by, verdict.cwnd_cause) {
         (None, _) => MISSING.to_owned(),
         (Some(limit), Some(of_cwnd)) => format!("{} {}", limit.as_str(), CwndCause::as_str(of_cwnd)),
-        (Some(_), None) => cause::limit_to_ask_for(verdict).unwrap_or_default(),
+        (Some(limit), None) => match verdict.cause {
+            Some(cause) => format!("{} {}", limit.as_str(), cause.as_str()),
+            None => limit.as_str().to_owned(),
+        },
     }
 }
 

@@ -143,8 +143,10 @@ fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
             let Some(since) = open.filter(|since| now.acked > since.acked) else { continue };
             let rounds = now.rto_count.saturating_sub(since.rto_count);
             let is_one_segment = now.retransmits.saturating_sub(since.retransmits) <= rounds;
-            let arrived = (now.acked - since.acked) / track.mss.max(1);
-            if is_one_segment && arrived >= thresholds.arrived_segments.whole() {
+            let (mss, arrived) = (track.mss.max(1), now.acked - since.acked);
+            // Of a flight whose end was lost, only the beginning is.
+            let is_all = arrived + mss > since.unacked;
+            if is_one_segment && is_all && arrived / mss >= thresholds.arrived_segments.whole() {
                 needless += u64::from(rounds);
             }
             open = None;

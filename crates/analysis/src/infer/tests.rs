@@ -320,13 +320,17 @@ fn bursts_with_silence_between_them_are_no_queue() {
 
 #[test]
 fn a_timer_for_what_had_arrived_is_the_acks_fault() {
-    let timed_out = losses(|n, info| {
-        info.rto_count = Some((n / 100) as u16);
-        // All that was out is acknowledged at once, after one segment was sent again.
-        info.bytes_acked = Some(n / 100 * 40 * MSS);
-        info.srtt_us = Some(BASE_US);
-    });
-    assert_eq!(timed_out, Some(LossKind::Acks));
+    // All that was out is acknowledged at once, after one segment was sent again; or the beginning of it.
+    let timed_out = |out: u64| {
+        losses(|n, info| {
+            info.rto_count = Some((n / 100) as u16);
+            info.bytes_acked = Some(n / 100 * 40 * MSS);
+            info.unacked_bytes = out * MSS;
+            info.srtt_us = Some(BASE_US);
+        })
+    };
+    assert_eq!(timed_out(40), Some(LossKind::Acks));
+    assert_ne!(timed_out(60), Some(LossKind::Acks));
 }
 
 proptest! {

@@ -122,6 +122,9 @@ impl Conversation {
         if peer.last_ns.is_some() {
             peer.watch_window(connection, event);
             peer.watch_small(connection, event);
+            if event.payload > 0 && peer.heard.is_none() {
+                peer.end_transfer(connection, event.side);
+            }
         }
         if peer.is_out {
             self.answered(connection, event);
@@ -301,6 +304,17 @@ impl Speaker {
     /// When its last payload passed.
     fn spoke_ns(&self) -> Option<u64> {
         self.last_ns.map(NonZeroU64::get)
+    }
+
+    /// The end `listener` answers: what was out until it acknowledged something last was under way until then, and no wait for it. Two segments may be
+    /// acknowledged late.
+    fn end_transfer(&mut self, connection: &Connection, listener: Side) {
+        let few_bytes = SEGMENTS_OUT * connection.half(listener.other()).mss_bytes();
+        let acked_ns = if self.is_out { self.unanswered_ns.map_or(0, NonZeroU64::get) } else { self.acked_ns };
+        let sent_ns = acked_ns.saturating_sub(to_end_ns(connection, listener));
+        if self.out_bytes > few_bytes && Some(sent_ns) > self.spoke_ns() {
+            self.last_ns = NonZeroU64::new(sent_ns);
+        }
     }
 
     /// It sent payload: what the other side says from now on is the answer.
