@@ -306,11 +306,12 @@ impl Speaker {
         self.last_ns.map(NonZeroU64::get)
     }
 
-    /// The end `listener` answers: what was out until it acknowledged something last was under way until then, and no wait for it. Two segments may be
-    /// acknowledged late.
+    /// The end `listener` answers: what was out until it acknowledged something last was under way until then, and no wait for it. Of less than an initial
+    /// window that round trip is the turn's, however long it took.
     fn end_transfer(&mut self, connection: &Connection, listener: Side) {
-        let few_bytes = SEGMENTS_OUT * connection.half(listener.other()).mss_bytes();
-        let acked_ns = if self.is_out { self.unanswered_ns.map_or(0, NonZeroU64::get) } else { self.acked_ns };
+        let few_bytes = INITIAL_SEGMENTS * connection.half(listener.other()).mss_bytes();
+        let acked_ns =
+            if self.is_out { self.unanswered_ns.map_or(0, NonZeroU64::get) } else { self.acked_ns };
         let sent_ns = acked_ns.saturating_sub(to_end_ns(connection, listener));
         if self.out_bytes > few_bytes && Some(sent_ns) > self.spoke_ns() {
             self.last_ns = NonZeroU64::new(sent_ns);

@@ -97,6 +97,22 @@ impl Talk {
     }
 }
 
+/// Twenty segments leave a slow path's queue one by one, and the server answers 5 ms after the last.
+#[test]
+fn what_a_queue_holds_is_no_wait_for_the_other_side() {
+    let mut talk = Talk::open(At::Client);
+    (0..20).for_each(|number| talk.say(true, 200_000 + number, MSS));
+    for number in 1..=10 {
+        let ack = Tcp::new(5_001, 1_001 + 2 * number * MSS, ACK, 0);
+        talk.pass(false, 200_000 + u64::from(number) * 30_000, Tcp { window: 60_000, ..ack });
+    }
+    talk.say(false, 505_000, 500);
+    talk.say(true, 505_000 + 2 * HALF_US, 100);
+    let [client, _] = talk.waits();
+    assert_eq!((client.request_us, client.turns), (5_000, 1), "{client:?}");
+    assert!((80_000..=85_000).contains(&client.turns_us), "{client:?}");
+}
+
 /// Five requests, each answered after 300 ms of thought; the client thinks for half a second before the next.
 fn conversation(at: At) -> [Waits; 2] {
     let mut talk = Talk::open(at);
