@@ -5,7 +5,7 @@ use super::rules::app;
 use super::rules::unknown::NOT_SAMPLED;
 use crate::ground::interval::TimeInterval;
 use crate::ground::step_function::{Step, StepFunction};
-use crate::ground::thresholds::SPANS_MAX;
+use crate::ground::thresholds::{SPANS_MAX, THIRDS};
 use crate::ground::weighted_values::WeightedValues;
 use pipefill_core::limit::{Cause, LimitedBy};
 use std::collections::BTreeMap;
@@ -341,15 +341,21 @@ impl LedgerSums {
     }
 }
 
-/// The cause with the most time; none where most of it has none. Of a congestion window it is then the most of what came with losses or marks:
-/// these are seldom, and hold the time after them.
+/// The cause with the most time. Where most of it has none, the one that is known for a third of it, since a window, a buffer or a pacing rate is the same one
+/// all the time; an application waits for different things. Of a congestion window it is then the most of what came with losses or marks: these are
+/// seldom, and hold the time after them.
 fn most_of(limited_by: LimitedBy, mut causes: BTreeMap<Option<Cause>, u64>) -> Option<Cause> {
     let most = |causes: &BTreeMap<Option<Cause>, u64>| {
         causes.iter().max_by_key(|(_, us)| **us).map(|(cause, _)| *cause)
     };
+    let all: u64 = causes.values().sum();
     let comes_alone = [Cause::Startup, Cause::HystartExit, Cause::IdleRestart, Cause::Growth];
-    if limited_by == LimitedBy::Cwnd && most(&causes) == Some(None) {
-        causes.retain(|cause, _| cause.is_some_and(|cause| !comes_alone.contains(&cause)));
+    if most(&causes) == Some(None) {
+        causes.retain(|cause, us| match limited_by {
+            LimitedBy::Cwnd => cause.is_some_and(|cause| !comes_alone.contains(&cause)),
+            LimitedBy::App => cause.is_none(),
+            _ => cause.is_some() && us.saturating_mul(THIRDS as u64) >= all,
+        });
     }
     most(&causes).flatten()
 }
@@ -470,6 +476,8 @@ mod tests {
         assert_eq!(cause(LimitedBy::App, &[(None, 10), (Some(Cause::Turns), 90)]), Some(Cause::Turns));
         assert_eq!(cause(LimitedBy::Cwnd, &[(None, 90), (Some(Cause::Ecn), 10)]), Some(Cause::Ecn));
         assert_eq!(cause(LimitedBy::Cwnd, &[(None, 90), (Some(Cause::Startup), 10)]), None, "over long ago");
+        let paced = |known| cause(LimitedBy::Pacing, &[(None, 100 - known), (Some(Cause::Program), known)]);
+        assert_eq!([paced(34), paced(33)], [Some(Cause::Program), None]);
     }
 
     #[test]
