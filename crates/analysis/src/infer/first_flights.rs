@@ -128,8 +128,8 @@ mod tests {
 
     const MSS: u64 = 1_000;
 
-    /// Samples of flights of so many bytes, each 60 ms after the one before, beside a window of 100 kB; the second half of a flight is seen 10 ms late.
-    /// So many of them go on with what was written.
+    /// Samples of `flights`, in bytes, each 60 ms after the one before, beside a window of 100 kB; the second half of a flight is seen 10 ms late.
+    /// `resumptions` of them go on with what was written.
     fn samples(flights: &[u64], resumptions: u32) -> Vec<PacketSample> {
         let (mut came, mut all) = (0, Vec::new());
         for (at, bytes) in flights.iter().enumerate() {
