@@ -164,7 +164,7 @@ pub(super) fn arriving_packets(
 
 pub(super) const STARTUP: Rule = Rule {
     id: RuleId::new("cwnd.startup"),
-    question: "Has each round trip so far brought half as much again as the one before, with nothing missing?",
+    question: "Has each round trip so far brought half as much again as the one before, or does each flight of an answer wait for its ACKs behind a full segment, with nothing missing?",
     needs: &[Part::Arrivals],
     holds: |evidence, _, _| {
         evidence.arrivals.is_some_and(|arrivals| arrivals.is_slow_start && !arrivals.is_idle_restart)
