@@ -143,7 +143,7 @@ impl<'a> Inference<'a> {
             let of_way = DirectionRounds {
                 tracks: &its,
                 rounds: &rounds,
-                base_us: base.value,
+                base_rtt_us: base,
                 plateau_rounds: self.plateau_rounds,
                 thresholds,
             };

@@ -254,6 +254,9 @@ thresholds! {
     plateau_samples: Infer, Count = 3.0, Source::Catalogue;
     /// From the first to the third quartile the rates of a plateau differ by no more than this part of their median.
     plateau_spread: Infer, Share = 0.20, Source::Catalogue;
+    /// Where no least round trip was seen, what is in flight changes by more than this many times what the rate does: a window that never changes has a
+    /// rate that follows its round trip.
+    plateau_steadier: Infer, Times = 2.0, Source::Catalogue;
     /// The rate that nine of ten rounds do not exceed is at most this many times the plateau's.
     plateau_exceeded: Infer, Times = 1.30, Source::Catalogue;
     /// The rounds whose rate is looked at for that.

@@ -15,7 +15,7 @@ use crate::ground::models::headers::Headers;
 use crate::ground::statistics::{median, percentile, relative_spread};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Protocol;
-use pipefill_core::record::{Fact, WayFacts};
+use pipefill_core::record::{Fact, Origin, WayFacts};
 use pipefill_core::units::Bytes;
 
 /// What is known of a bottleneck, and who tried it.
@@ -33,7 +33,7 @@ pub(super) struct InferredBottleneck {
 pub(super) struct DirectionRounds<'a> {
     pub(super) tracks: &'a [&'a Track],
     pub(super) rounds: &'a [Vec<Round>],
-    pub(super) base_us: u64,
+    pub(super) base_rtt_us: Fact<u64>,
     /// Rounds of a plateau that have to agree.
     pub(super) plateau_rounds: usize,
     pub(super) thresholds: &'a Thresholds,
@@ -43,7 +43,7 @@ impl DirectionRounds<'_> {
     /// The bottleneck; `None` where no plateau is seen.
     pub(super) fn bottleneck(&self, headers: Headers) -> Option<InferredBottleneck> {
         let is_beyond_bursts =
-            |round: &Round| round.rtt_us.0 >= beyond_bursts_us(self.base_us, self.thresholds);
+            |round: &Round| round.rtt_us.0 >= beyond_bursts_us(self.base_us(), self.thresholds);
         let any = || self.plateau(|round| self.is_free(round) || is_beyond_bursts(round), 0);
         let alone = || {
             let alone_bps = self.sharing()?.alone_bps;
@@ -63,11 +63,11 @@ impl DirectionRounds<'_> {
         let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
         let rate_bps = (payload_bps * frame / mss as f64) as u64;
         let rounds = self.rounds.iter().flatten();
-        let longest = rounds.map(|round| round.rtt_us.1).max().unwrap_or(self.base_us);
+        let longest = rounds.map(|round| round.rtt_us.1).max().unwrap_or(self.base_us());
         let way = WayFacts {
             rate_bps: Some(Fact::inferred(rate_bps)),
             rate_since_us,
-            queue_us: Some(Fact::inferred(longest.saturating_sub(self.base_us))),
+            queue_us: Some(Fact::inferred(longest.saturating_sub(self.base_us()))),
             ..WayFacts::default()
         };
         Some(InferredBottleneck { way, is_by_sharing, is_tried })
@@ -85,6 +85,19 @@ impl DirectionRounds<'_> {
     /// Whether the receiver's window was mostly open.
     fn is_free(&self, round: &Round) -> bool {
         round.closed_share < self.thresholds.round_open.value()
+    }
+
+    /// Whether these rounds tell a queue from a window that never changes, whose rate follows its round trip. The least round trip that somebody saw
+    /// does. Where smoothed ones stand for it, what is in flight has to change more than the rate.
+    fn are_of_a_queue(&self, standing: &[StandingRound], rate_spread: f64) -> bool {
+        let in_flight = standing.iter().map(|round| round.rate_bps * round.rtt_us);
+        self.base_rtt_us.origin != Origin::Inferred
+            || relative_spread(&in_flight.collect::<Vec<f64>>())
+                .is_some_and(|spread| spread > self.thresholds.plateau_steadier.value() * rate_spread)
+    }
+
+    const fn base_us(&self) -> u64 {
+        self.base_rtt_us.value
     }
 
     /// Whether something came all the time, as from a queue that stands. Where others share the queue, they are served in between.
@@ -105,7 +118,9 @@ impl DirectionRounds<'_> {
         let middle = median(&rates).filter(|_| rates.len() >= self.plateau_rounds)?;
         let spread = relative_spread(&rates)?;
         let most = percentile(&every, t.plateau_high.value())?;
-        (spread <= t.plateau_spread.value() && most <= t.plateau_exceeded.value() * middle).then_some(middle)
+        let is_queue = self.are_of_a_queue(&standing, spread);
+        (is_queue && spread <= t.plateau_spread.value() && most <= t.plateau_exceeded.value() * middle)
+            .then_some(middle)
     }
 
     /// The same of a path whose rate falls for good in the first half of the time: what got through before does not count. With the time of
@@ -124,7 +139,7 @@ impl DirectionRounds<'_> {
         let losses: Vec<LossEvent> = self.tracks.iter().flat_map(|track| loss_events::of(track)).collect();
         let fastest_bps = all().map(|interval| self.delivered_bps(interval)).fold(0.0, f64::max);
         let dropped_at_us = losses.iter().filter_map(|loss| loss.before.srtt_us);
-        let held = fastest_bps * self.above_base_us(dropped_at_us.max().unwrap_or(self.base_us) as f64);
+        let held = fastest_bps * self.above_base_us(dropped_at_us.max().unwrap_or(self.base_us()) as f64);
         let is_early = since_us - life.from_us <= life.length_us() / 2;
         let is_its_queue = losses.is_empty()
             || losses.iter().any(|loss| loss.last.t_us > since_us)
@@ -134,7 +149,7 @@ impl DirectionRounds<'_> {
     }
 
     fn above_base_us(&self, rtt_us: f64) -> f64 {
-        (rtt_us - self.base_us as f64).max(0.0)
+        (rtt_us - self.base_us() as f64).max(0.0)
     }
 
     /// The rounds that count, stream by stream in order of time.
@@ -146,7 +161,7 @@ impl DirectionRounds<'_> {
             shrunk <= t.slow_reader.value() * of_stream.len() as f64
         };
         let stands = |round: &&Round| {
-            round.rtt_us.0 >= self.base_us + standing_us(self.base_us, t)
+            round.rtt_us.0 >= self.base_us() + standing_us(self.base_us(), t)
                 && round.unsent_share >= t.round_open.value()
                 && counts(round)
                 && self.in_flight(round) >= t.plateau_segments.whole() * mss
@@ -161,7 +176,7 @@ impl DirectionRounds<'_> {
 
     /// What its round trip above the base is of the rate, bytes: what waits in the queue, if it is one.
     fn waiting(&self, round: &Round) -> f64 {
-        let above_us = round.rtt_us.0.saturating_sub(self.base_us);
+        let above_us = round.rtt_us.0.saturating_sub(self.base_us());
         self.delivered_bps(round.interval) * above_us as f64 / 8e6
     }
 

@@ -47,6 +47,31 @@ fn explained(folder: &Folder, words: &[&str]) -> Value {
     serde_json::from_slice(&output).unwrap()
 }
 
+/// A send buffer of 141 kB on a path of 100 Mbit/s: the round trip is some milliseconds longer where the machine is busy, and the rate follows it.
+fn behind_a_buffer(round_trips_us: [u64; 4]) -> Value {
+    let mut output = behind_a_window();
+    for (at, rtt_us) in round_trips_us.into_iter().enumerate() {
+        let stream = &mut output["intervals"][at]["streams"][0];
+        stream["bytes"] = (141_000 * 1_000_000 / rtt_us).into();
+        stream["rtt"] = rtt_us.into();
+        stream["snd_cwnd"] = 331_592.into();
+        stream["snd_wnd"] = 749_000.into();
+    }
+    output
+}
+
+#[test]
+fn smoothed_round_trips_that_differ_a_little_are_no_queue() {
+    let folder = Folder::new();
+    for round_trips_us in
+        [[40_000, 42_000, 42_000, 42_000], [40_000, 46_000, 46_000, 46_000], [41_000, 43_000, 45_000, 46_000]]
+    {
+        folder.write("iperf3.json", &behind_a_buffer(round_trips_us).to_string());
+        let found = explained(&folder, &["iperf3.json"]);
+        assert_eq!(found["connections"][0]["limited_by"], "unknown", "{round_trips_us:?}");
+    }
+}
+
 #[test]
 fn iperf3_json_behind_a_receive_window_is_limited_by_it_with_the_arithmetic_and_the_remedy() {
     let folder = Folder::new();
