@@ -8,7 +8,7 @@ use crate::frame::Frame;
 use crate::namespace::Namespace;
 use crate::netlink;
 use crate::sys::packet::{Input, PacketSocket};
-use crate::sys::received::{Packet as Captured, Received};
+use crate::sys::received::Received;
 use crate::topology::{HOST_INTERFACE, Topology};
 use pipefill_capture::write::{About, Packet, PacketDirection, SNAP_LENGTH, Writer};
 use pipefill_core::cell::CapturePackets;
@@ -142,11 +142,7 @@ fn write<W: Write>(
     let unix_ns = received.realtime_ns;
     let way = if received.is_outgoing { PacketDirection::Outbound } else { PacketDirection::Inbound };
     if packets == CapturePackets::Kept {
-        let head: &[u8] = match &received.packet {
-            Captured::Head(bytes) => bytes,
-            Captured::Whole(packet) => packet,
-        };
-        return writer.packet(&Packet { unix_ns, head, length: received.len, way });
+        return writer.packet(&Packet { unix_ns, head: received.bytes(), length: received.len, way });
     }
     let frame = Frame::new(received);
     (0..frame.segments()).try_for_each(|index| {

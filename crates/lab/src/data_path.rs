@@ -1,5 +1,5 @@
-//! The emulator in the middle: takes packets from one interface, asks `link` about every MTU segment, and hands what
-//! survives to the other interface when it is due.
+//! The emulator in the middle: takes packets from one interface (or sees their headers, where the kernel holds them), asks `link` about every
+//! MTU segment, and hands what survives to the other interface when it is due.
 //!
 //! One [`Forwarder`] a direction, each on its own thread. A packet's delay counts from the kernel's own receive timestamp, and
 //! everything inside the path happens at its exact virtual instant; only the moment of release depends on how punctual
@@ -8,11 +8,11 @@
 use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
 use crate::datagrams::{DatagramFlows, DatagramTable};
+use crate::ends::{Arriving, Ends, Leaving};
 use crate::frame::Frame;
 use crate::icmp::packet_too_big;
 use crate::lateness::{LatenessMeter, StallLog};
 use crate::overflow::{DropLog, noticed};
-use crate::sys::packet::{Input, PacketSocket};
 use crate::sys::thread;
 use crate::topology::Middle;
 use crate::wait::until_ready;
@@ -38,10 +38,6 @@ const MODERATION: Duration = Duration::from_micros(40);
 const DEEP_SLEEP: Duration = Duration::from_micros(300);
 /// … by about this much, so that the thread is woken earlier and spins for the rest: at most a fifth of the time.
 const WAKE_UP: Duration = Duration::from_micros(60);
-/// After a deep sleep the kernel takes more than this to carry a packet to the other end's stack: it is handed over as
-/// much earlier, so that it arrives at its due time and not before. The lateness counts from the hand-over's end. A host that nobody
-/// else used took 5.5 µs: a round trip of 1 s was 5 µs too short when this was 8.
-const HAND_OVER: Duration = Duration::from_micros(3);
 /// How often the published state is refreshed.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 /// How often what was counted of each flow of datagrams is.
@@ -109,15 +105,14 @@ pub(crate) struct Forwarder<'a> {
     noticed: Duration,
     seed: Seed,
     clock: RunClock,
-    input: &'a PacketSocket,
-    output: &'a PacketSocket,
+    ends: Ends<'a>,
     state: &'a Mutex<PathState>,
     stop: &'a AtomicBool,
     counts_datagrams: bool,
 }
 
 impl<'a> Forwarder<'a> {
-    /// The data path of `direction` on the path of `spec`, between the sockets of `middle`.
+    /// The data path of `direction` on the path of `spec`, through `middle`.
     pub(crate) fn between(
         middle: &'a Middle,
         spec: &'a CellSpec,
@@ -128,10 +123,6 @@ impl<'a> Forwarder<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let path = &spec.path;
-        let (input, output) = match direction {
-            Direction::Forward => (&middle.towards_a, &middle.towards_b),
-            Direction::Reverse => (&middle.towards_b, &middle.towards_a),
-        };
         Self {
             direction,
             spec: path.way(direction),
@@ -141,8 +132,7 @@ impl<'a> Forwarder<'a> {
             noticed: noticed(path),
             seed,
             clock,
-            input,
-            output,
+            ends: Ends::of(middle, direction),
             state,
             stop,
             counts_datagrams: false,
@@ -175,7 +165,7 @@ impl<'a> Forwarder<'a> {
             stalls: flow.stalls.into_stalls(),
             drops_began: flow.drops.into_beginnings(),
             aqm: flow.path.aqm().map(|aqm| aqm.summary(self.direction)),
-            ring_drops: self.input.drops()? + flow.packets.drops(),
+            ring_drops: self.ends.drops()? + flow.packets.drops(),
             transmit_drops: flow.transmit_drops,
             real_time,
         })
@@ -185,7 +175,8 @@ impl<'a> Forwarder<'a> {
 /// The moving parts of a running forwarder.
 struct Flow<'a> {
     forwarder: &'a Forwarder<'a>,
-    packets: Input<'a>,
+    packets: Arriving<'a>,
+    leaving: Leaving<'a>,
     path: OneWay<Segment>,
     /// Whether the path knows when the traffic begins.
     is_begun: bool,
@@ -214,10 +205,11 @@ impl<'a> Flow<'a> {
     fn new(forwarder: &'a Forwarder<'a>) -> io::Result<Self> {
         Ok(Self {
             forwarder,
-            packets: forwarder.input.input(memory(forwarder.spec, forwarder.frame))?,
+            packets: forwarder.ends.arriving(memory(forwarder.spec, forwarder.frame))?,
+            leaving: forwarder.ends.leaving(),
             path: OneWay::new(forwarder.spec, forwarder.rtt, forwarder.direction.as_str(), forwarder.seed),
             is_begun: false,
-            shortest_delay: match forwarder.input.is_narrow() {
+            shortest_delay: match forwarder.ends.is_narrow() {
                 true => Duration::ZERO,
                 false => shortest_delay(forwarder.spec),
             },
@@ -268,7 +260,8 @@ impl<'a> Flow<'a> {
             let Segment { frame, index, .. } = packet.payload;
             if !latest.as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &frame)) {
                 let message = packet_too_big(&frame.outgoing(index, 1), inner.mtu);
-                self.transmit_drops += message.map_or(0, |message| self.forwarder.input.send(&[message]));
+                self.transmit_drops +=
+                    message.map_or(0, |message| self.forwarder.ends.origin.send(&[message]));
                 latest = Some(frame);
             }
         }
@@ -280,11 +273,13 @@ impl<'a> Flow<'a> {
             released.packet.payload.note_delivery();
             self.batch.join(released.due, released.packet.payload);
             if self.batch.is_full() {
-                now = self.send();
+                // What is handed over early is so to its last segment.
+                now = now.max(self.send());
             }
         }
         self.batch.close();
         self.send();
+        self.transmit_drops += self.leaving.finish();
         self.advanced = now;
     }
 
@@ -292,7 +287,7 @@ impl<'a> Flow<'a> {
     fn send(&mut self) -> Time {
         let clock = self.forwarder.clock;
         self.batch.flush(|packets, dues| {
-            self.transmit_drops += self.forwarder.output.send(packets);
+            self.transmit_drops += self.leaving.send(packets);
             self.released = clock.now();
             for &due in dues {
                 let late = self.released.since(due);
@@ -321,10 +316,11 @@ impl<'a> Flow<'a> {
         let due = next.map_or(latest, |next| next.min(latest)).max(self.released.after(MODERATION));
         if due < latest && due.since(self.advanced) > DEEP_SLEEP {
             clock.sleep_until(due.before(WAKE_UP));
-            while clock.now() < due.before(HAND_OVER) {
+            let hand_over = self.forwarder.ends.hand_over();
+            while clock.now() < due.before(hand_over) {
                 std::hint::spin_loop();
             }
-            self.lead = HAND_OVER;
+            self.lead = hand_over;
         } else {
             clock.sleep_until(due);
         }
@@ -337,7 +333,7 @@ impl<'a> Flow<'a> {
             self.forwarder.clock.sleep_until(self.released.after(MODERATION));
             return Ok(());
         }
-        until_ready([self.forwarder.input.fd()], PollFlags::POLLIN, timeout).map(drop)
+        until_ready([self.forwarder.ends.fd()], PollFlags::POLLIN, timeout).map(drop)
     }
 
     fn publish(&mut self) {

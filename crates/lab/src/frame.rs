@@ -5,7 +5,7 @@
 
 use crate::datagrams::CountedPacket;
 use crate::sys::buffers::Buffer;
-use crate::sys::packet::{Outgoing, SNAP};
+use crate::sys::packet::{HeldPart, Outgoing, SNAP};
 use crate::sys::received::{Packet, Received, VNET_LEN};
 use pipefill_capture::write::checksum::{fold, sum};
 use pipefill_capture::write::{ecn, set_ecn};
@@ -44,6 +44,8 @@ pub(crate) struct Frame {
     cut: Option<Cut>,
     /// The whole packet, where payload is kept.
     whole: Option<Rc<Buffer>>,
+    /// The number under which the kernel holds it.
+    held: Option<u32>,
     /// The flow of datagrams that counts it.
     counted: Option<CountedPacket>,
 }
@@ -83,11 +85,12 @@ impl Frame {
         head[..head_len].copy_from_slice(&bytes[..head_len]);
         let len = received.len as usize;
         let cut = cut_of(&received.vnet, &head[..head_len], len);
-        let whole = match received.packet {
-            Packet::Head(_) => None,
-            Packet::Whole(packet) => Some(Rc::new(packet)),
+        let (whole, held) = match received.packet {
+            Packet::Head(_) => (None, None),
+            Packet::Whole(packet) => (Some(Rc::new(packet)), None),
+            Packet::Held(id, _) => (None, Some(id)),
         };
-        Self { vnet: received.vnet, head, head_len, len, cut, whole, counted: None }
+        Self { vnet: received.vnet, head, head_len, len, cut, whole, held, counted: None }
     }
 
     /// The packet as one of a flow that counts its fate.
@@ -158,6 +161,7 @@ impl Frame {
             head_len,
             len: self.len,
             payload: self.payload_at(head_len),
+            held: self.held.map(|id| HeldPart { id, is_whole: true, payload_at: head_len }),
         };
         if let Some(cut) = self.cut
             && count < self.segments()
@@ -181,7 +185,9 @@ impl Frame {
         let payload = self.payload(cut, first, count);
         out.len = cut.headers + payload;
         out.head_len = cut.headers;
-        out.payload = self.payload_at(cut.headers + usize::from(first) * cut.mss);
+        let payload_at = cut.headers + usize::from(first) * cut.mss;
+        out.payload = self.payload_at(payload_at);
+        out.held = self.held.map(|id| HeldPart { id, is_whole: false, payload_at });
         let is_last = first + count == self.segments();
         match cut.family {
             Family::Ipv4 => carve_ipv4(&mut out.head, first, out.len - ETHERNET),
@@ -218,6 +224,22 @@ fn cut_of(vnet: &[u8; VNET_LEN], head: &[u8], len: usize) -> Option<Cut> {
         headers,
         mss,
     })
+}
+
+/// The virtio-net header of a super-packet that came without one, from a host whose segments fill the MTU.
+pub(crate) fn vnet_of_super_packet(head: &[u8], mtu: u16) -> [u8; VNET_LEN] {
+    let start = match head.get(12..ETHERNET) {
+        Some([0x08, 0x00]) => {
+            head.get(ETHERNET).map(|first| (Family::Ipv4, ETHERNET + usize::from(first & 0x0f) * 4))
+        }
+        Some([0x86, 0xdd]) if head.get(ETHERNET + 6) == Some(&TCP) => Some((Family::Ipv6, ETHERNET + IPV6)),
+        _ => None,
+    };
+    let with_headers = start.and_then(|(family, tcp_at)| {
+        let headers = tcp_at + usize::from(head.get(tcp_at + 12)? >> 4) * 4;
+        Some(Cut { family, tcp_at, headers, mss: (ETHERNET + usize::from(mtu)).checked_sub(headers)? })
+    });
+    with_headers.map_or([0; VNET_LEN], |cut| vnet_header(cut, usize::MAX, false))
 }
 
 fn carve_ipv4(head: &mut [u8; SNAP], first: u16, total_len: usize) {

@@ -1,6 +1,7 @@
 //! Two hosts joined by nothing but a veth pair, in which other programs can be run: the ground that `make bench`
 //! compares on.
 
+use crate::carrier::Carrier;
 use crate::namespace::Namespace;
 use crate::topology::{Topology, address_a, address_b};
 use pipefill_core::cell::{Family, PathSpec};
@@ -38,7 +39,7 @@ impl Hosts {
     /// # Errors
     /// `EPERM` where [`crate::privilege::acquire`] found no way to make namespaces.
     pub fn plain() -> io::Result<Self> {
-        Ok(Self { topology: Topology::build(&PathSpec::EMPTY)? })
+        Ok(Self { topology: Topology::build(&PathSpec::EMPTY, Carrier::Copied)? })
     }
 
     /// Starts `command` on `host`.

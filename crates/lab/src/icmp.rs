@@ -45,7 +45,14 @@ pub(crate) fn packet_too_big(dropped: &Outgoing, mtu: u16) -> Option<Outgoing> {
     }
     let mut head = [0; SNAP];
     head[..message.len()].copy_from_slice(&message);
-    Some(Outgoing { vnet: [0; VNET_LEN], head, head_len: message.len(), len: message.len(), payload: None })
+    Some(Outgoing {
+        vnet: [0; VNET_LEN],
+        head,
+        head_len: message.len(),
+        len: message.len(),
+        payload: None,
+        held: None,
+    })
 }
 
 /// An ICMP message with this type and code that quotes `quoted`; `pseudo` is the sum of the pseudo header.

@@ -3,15 +3,18 @@
 //! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
 //! Never: a global setting changed (but an interface that [`shaping`] was asked for), a name left behind, or a figure derived from the records that it writes.
 
+mod attributes;
 mod bare_timer;
 mod batch;
 mod capture;
+mod carrier;
 mod clock;
 pub mod counters;
 mod cpu_use;
 mod data_path;
 mod datagrams;
 mod descriptors;
+mod ends;
 mod environment;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -23,6 +26,8 @@ mod lateness;
 pub mod mapped_file;
 mod namespace;
 mod netlink;
+mod nfnetlink;
+mod nfqueue;
 mod offloads;
 pub mod one_end;
 mod overflow;

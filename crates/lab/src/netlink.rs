@@ -8,7 +8,7 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
@@ -81,6 +81,28 @@ impl Rtnetlink {
             LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
         ]));
         self.request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Makes a bridge of these links, and sets it up. It shows what crosses it to the hooks of IP.
+    pub(crate) fn add_bridge(&self, name: &str, ports: &[&str]) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        let shows = vec![InfoBridge::NfCallIpTables(true), InfoBridge::NfCallIp6Tables(true)];
+        link.attributes = vec![
+            LinkAttribute::IfName(name.to_owned()),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Bridge),
+                LinkInfo::Data(InfoData::Bridge(shows)),
+            ]),
+        ];
+        self.request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)?;
+        let bridge = self.set_up(name)?;
+        for port in ports {
+            let mut link = LinkMessage::default();
+            link.header.index = index_of(port)?;
+            link.attributes = vec![LinkAttribute::Controller(bridge)];
+            self.request(RouteNetlinkMessage::SetLink(link), 0)?;
+        }
+        Ok(())
     }
 
     /// Sets a link up, with a transmit queue of 1000 packets and no ARP traffic of its own.

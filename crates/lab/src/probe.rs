@@ -4,6 +4,7 @@
 
 mod bpf;
 
+use crate::carrier::Carrier;
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::namespace::Namespace;
@@ -63,7 +64,8 @@ pub fn checks(privilege: &Result<Privilege, Problem>) -> Vec<Check> {
     match privilege {
         Ok(privilege) => {
             checks.push(privileged(*privilege));
-            checks.extend([path(), real_time(), congestion_states(*privilege), netem()]);
+            checks.extend(path());
+            checks.extend([real_time(), congestion_states(*privilege), netem()]);
         }
         Err(denied) => {
             let remedy = denied.remedy.clone();
@@ -86,16 +88,33 @@ fn privileged(privilege: Privilege) -> Check {
     Check::new("network namespaces", CheckState::Ok, detail)
 }
 
-fn path() -> Check {
+/// The path itself, and how packets cross it.
+fn path() -> Vec<Check> {
     let name = "emulated path";
-    match Topology::build(&probe_path()) {
-        Ok(_) => Check::new(
+    let topology = match Topology::build(&probe_path(), Carrier::Held) {
+        Ok(topology) => topology,
+        Err(error) => {
+            let missing = Check::new(name, CheckState::Missing, format!("cannot be built: {error}"));
+            return vec![missing.remedy("a kernel with CONFIG_VETH and CONFIG_PACKET, and CAP_NET_RAW")];
+        }
+    };
+    let path = "veth pairs, AF_PACKET rings with virtio-net headers, static routes";
+    vec![Check::new(name, CheckState::Ok, path), carrier(topology.middle.and_then(|middle| middle.refusal))]
+}
+
+fn carrier(refusal: Option<io::Error>) -> Check {
+    let name = "packets held by the kernel";
+    match refusal {
+        None => Check::new(
             name,
             CheckState::Ok,
-            "veth pairs, AF_PACKET rings with virtio-net headers, static routes",
+            "nfqueue, where a path only delays or loses packets; others copy them (af_packet)",
         ),
-        Err(error) => Check::new(name, CheckState::Missing, format!("cannot be built: {error}"))
-            .remedy("a kernel with CONFIG_VETH and CONFIG_PACKET, and CAP_NET_RAW"),
+        Some(why) => {
+            let detail = format!("{why}: paths without a rate copy packets too, and carry less");
+            Check::new(name, CheckState::Limited, detail)
+                .remedy("modprobe -a br_netfilter nfnetlink_queue nft_compat xt_NFQUEUE")
+        }
     }
 }
 

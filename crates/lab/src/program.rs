@@ -16,6 +16,7 @@ pub use uplink::ensure_uplink;
 use crate::bare_timer;
 pub use crate::capture::Count;
 use crate::capture::{Subject, Tap};
+use crate::carrier::Carrier;
 use crate::clock::RunClock;
 use crate::data_path::{Begin, Forwarder, ForwarderReport, PathState, ensure_memory};
 pub use crate::datagrams::{DatagramFlow, DatagramFlows};
@@ -79,6 +80,8 @@ pub struct Captures<'a> {
 /// What the path did meanwhile.
 #[derive(Debug)]
 pub struct Carried {
+    /// What carried the packets, as a manifest names it: `nfqueue`, `af_packet`, or `veth` where nothing is emulated.
+    pub data_path: &'static str,
     /// What it carried and dropped, by place; none where nothing is emulated.
     pub counters: Vec<Counter>,
     /// How late packets left, forward and reverse; `None` where none did.
@@ -116,7 +119,7 @@ impl<'a> ProgramPath<'a> {
     /// [`Problem`] where there is not enough memory, or what is needed is not permitted.
     pub fn build(spec: &'a CellSpec, seed: Seed, sets_congestion_control: bool) -> Result<Self, Problem> {
         ensure_memory(&spec.path)?;
-        let topology = Topology::with_families(&spec.path, &[Family::Ipv4, Family::Ipv6])
+        let topology = Topology::with_families(&spec.path, &[Family::Ipv4, Family::Ipv6], Carrier::of(spec))
             .map_err(|error| crate::run::failed("building the path", &error))?;
         let settings = settings(&topology, spec, sets_congestion_control)
             .map_err(|error| crate::run::failed("setting up the hosts", &error))?;
@@ -244,7 +247,8 @@ impl<'a> ProgramPath<'a> {
         };
         let counters = ways.flat_map(of).collect();
         let invalid = self.why_invalid(&lateness, timer);
-        Ok((result, Carried { counters, lateness, aqm, own_drops, invalid, captured }))
+        let data_path = self.topology.data_path();
+        Ok((result, Carried { data_path, counters, lateness, aqm, own_drops, invalid, captured }))
     }
 
     /// By the bounds of a run. The sockets are sampled in this process: they are as late as the timer.

@@ -2,11 +2,13 @@
 //!
 //! Everything that a run makes hangs on values of this module: when they go, it goes.
 
+mod ended;
 mod flow;
 mod outcome;
 mod traffic;
 
 use crate::capture::{self, Count, HOSTS, Tap};
+use crate::carrier::Carrier;
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
@@ -25,6 +27,7 @@ use crate::trace::Trace;
 use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
 use crate::traffic::counts::StreamCounts;
 use crate::validity::{false_hystart_exit, judge};
+use ended::EndedSenders;
 use flow::ConnectedFlow;
 use outcome::Outcome;
 use pipefill_capture::write::file_name;
@@ -153,6 +156,7 @@ struct Stage<'a> {
     trace: Option<Mutex<Trace>>,
     /// How the congestion states are known, for the manifest.
     tracing: String,
+    ended: EndedSenders,
 }
 
 /// How often the counters and the trace are read at most until they tell of the same. Timeouts double, so that sockets fall silent.
@@ -169,7 +173,7 @@ struct Before(Vec<(String, Snapshot)>);
 impl<'a> Stage<'a> {
     fn build(run: &'a Run, is_traced: bool) -> io::Result<Self> {
         let spec = &run.cell.spec;
-        let topology = Topology::build(&spec.path)?;
+        let topology = Topology::build(&spec.path, Carrier::of(spec))?;
         let mut settings = sysctl::apply(&topology.a, "sender", &spec.sender)?;
         settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
         let mut settings: Vec<Setting> = sysctl::kept_by_sockets(settings).collect();
@@ -221,6 +225,7 @@ impl<'a> Stage<'a> {
             queue: None,
             trace,
             tracing,
+            ended: EndedSenders::default(),
         })
     }
 
@@ -272,11 +277,7 @@ impl<'a> Stage<'a> {
             let began = path.drops_began.each_ref().map(Vec::as_slice);
             invalid.extend(overflowed(spec, &instrument.stalls, began));
         }
-        let data_path = match (&self.topology.middle, self.found_rtt) {
-            (Some(_), _) => Some("af_packet"),
-            (None, None) => Some("veth"),
-            (None, Some(_)) => None,
-        };
+        let data_path = self.found_rtt.is_none().then(|| self.topology.data_path());
         Ok(Outcome {
             settings,
             streams: traffic.streams,
@@ -340,7 +341,9 @@ impl<'a> Stage<'a> {
             }
             Err(error) => return Err(failed("connecting the flows", &error)),
         };
-        Traffic { stage: self, flows: &flows, threads }.run(watch, sink)
+        let outcome = Traffic { stage: self, flows: &flows, threads }.run(watch, sink);
+        self.ended.take_over(&flows);
+        outcome
     }
 
     fn connect(&self, settings: &mut Vec<Setting>, watch: &dyn Watch) -> io::Result<Vec<ConnectedFlow<'a>>> {

@@ -7,7 +7,6 @@
 //!
 //! Never: a change before that process watches, or one to the interface's own qdisc.
 
-mod attributes;
 mod conditions;
 mod discipline;
 mod flows;

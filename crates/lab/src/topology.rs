@@ -9,8 +9,10 @@
 //! nothing at all, A and B are joined by one veth pair and the kernel is the pipe. Neighbours and routes are static, so that
 //! no ARP crosses the path.
 
+use crate::carrier::Carrier;
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Rtnetlink, VethEnd};
+use crate::nfqueue::{self, Hop, Queue};
 use crate::sys::ethtool::Offloads;
 use crate::sys::packet::PacketSocket;
 pub(crate) use pipefill_core::address::{
@@ -38,6 +40,10 @@ pub(crate) struct Middle {
     pub(crate) namespace: Namespace,
     pub(crate) towards_a: PacketSocket,
     pub(crate) towards_b: PacketSocket,
+    /// Where the kernel holds the packets that come from A, and from B; the sockets only send then. `None` where they receive.
+    pub(crate) queues: Option<[Queue; 2]>,
+    /// Why the kernel can't hold them, where it was to.
+    pub(crate) refusal: Option<io::Error>,
 }
 
 impl Topology {
@@ -50,15 +56,15 @@ impl Topology {
     ///
     /// # Errors
     /// `EPERM` without the capabilities that `pipefill doctor` names; otherwise those of netlink and sockets.
-    pub(crate) fn build(path: &PathSpec) -> io::Result<Self> {
-        Self::with_families(path, &[path.family])
+    pub(crate) fn build(path: &PathSpec, carrier: Carrier) -> io::Result<Self> {
+        Self::with_families(path, &[path.family], carrier)
     }
 
     /// The same with addresses of these families.
     ///
     /// # Errors
     /// As [`Self::build`].
-    pub(crate) fn with_families(path: &PathSpec, families: &[Family]) -> io::Result<Self> {
+    pub(crate) fn with_families(path: &PathSpec, families: &[Family], carrier: Carrier) -> io::Result<Self> {
         let (a, b) = (Namespace::create()?, Namespace::create()?);
         prepare(&a, families)?;
         prepare(&b, families)?;
@@ -66,7 +72,7 @@ impl Topology {
             join_directly(&a, &b, path.mtu)?;
             None
         } else {
-            Some(join_through_middle(&a, &b, path)?)
+            Some(join_through_middle(&a, &b, path, carrier)?)
         };
         for &family in families {
             let (at_a, at_b) = (address_a(family), address_b(family));
@@ -78,6 +84,15 @@ impl Topology {
             b.enter(segment_in_software)?;
         }
         Ok(Self { a, b, middle })
+    }
+
+    /// What carries the packets, as a manifest names it.
+    pub(crate) const fn data_path(&self) -> &'static str {
+        match &self.middle {
+            None => "veth",
+            Some(Middle { queues: None, .. }) => "af_packet",
+            Some(_) => "nfqueue",
+        }
     }
 }
 
@@ -134,17 +149,38 @@ fn join_directly(a: &Namespace, b: &Namespace, mtu: u16) -> io::Result<()> {
     })
 }
 
-fn join_through_middle(a: &Namespace, b: &Namespace, path: &PathSpec) -> io::Result<Middle> {
+fn join_through_middle(
+    a: &Namespace,
+    b: &Namespace,
+    path: &PathSpec,
+    carrier: Carrier,
+) -> io::Result<Middle> {
     let namespace = Namespace::create()?;
     prepare(&namespace, &[])?;
-    let (towards_a, towards_b) = namespace.enter(|| {
+    let (towards_a, towards_b, held) = namespace.enter(|| {
         let netlink = Rtnetlink::connect()?;
         let end = |name, mac| VethEnd { name, mac, mtu: path.mtu };
         netlink.add_veth(end(MIDDLE_A, MAC_MIDDLE_A), end(HOST_INTERFACE, MAC_A), a.fd())?;
         netlink.add_veth(end(MIDDLE_B, MAC_MIDDLE_B), end(HOST_INTERFACE, MAC_B), b.fd())?;
-        let towards_a = PacketSocket::open(netlink.set_up(MIDDLE_A)?, path.payload)?;
-        let towards_b = PacketSocket::open(netlink.set_up(MIDDLE_B)?, path.payload)?;
-        Ok((towards_a, towards_b))
+        let (index_a, index_b) = (netlink.set_up(MIDDLE_A)?, netlink.set_up(MIDDLE_B)?);
+        let held = (carrier == Carrier::Held).then(|| hold(&netlink, path, [index_a, index_b]));
+        let open = |index| match &held {
+            Some(Ok(_)) => PacketSocket::sender(index),
+            _ => PacketSocket::open(index, path.payload),
+        };
+        Ok((open(index_a)?, open(index_b)?, held))
     })?;
-    Ok(Middle { namespace, towards_a, towards_b })
+    let (queues, refusal) = match held {
+        Some(Ok(queues)) => (Some(queues), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
+    Ok(Middle { namespace, towards_a, towards_b, queues, refusal })
+}
+
+/// Holds what crosses the middle, in whose namespace this is called.
+fn hold(netlink: &Rtnetlink, path: &PathSpec, indices: [u32; 2]) -> io::Result<[Queue; 2]> {
+    let hop = |source, destination| Hop { source, destination, mtu: path.mtu };
+    let ports = [(MIDDLE_A, indices[0], hop(MAC_A, MAC_B)), (MIDDLE_B, indices[1], hop(MAC_B, MAC_A))];
+    nfqueue::hold(netlink, ports, path.payload, path.forward.delay.max(path.reverse.delay))
 }

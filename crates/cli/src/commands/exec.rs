@@ -347,7 +347,7 @@ fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
             count("offered_packets")
         )
     });
-    let text = format!("path: {}", ways.collect::<Vec<_>>().join("; "));
+    let text = format!("path ({}): {}", carried.data_path, ways.collect::<Vec<_>>().join("; "));
     match carried.own_drops {
         0 => text,
         drops => format!(

@@ -7,6 +7,7 @@ mod applications;
 mod between;
 mod between_verdicts;
 mod capture;
+mod carrier;
 mod counted;
 mod exec;
 mod hosts;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ("remedies", remedies::tests()),
         ("watch", watch::tests()),
         ("capture", capture::tests()),
+        ("carrier", carrier::tests()),
         ("lab", lab::tests()),
         ("trace", trace::tests()),
     ])

@@ -3,8 +3,8 @@
 //! Everything is on the way out: the round trip's whole delay, and what the forward direction has of loss, jitter and a bottleneck. A packet
 //! meets it in the order of the lab's path. What these qdiscs can't do is refused.
 
-use super::attributes::{bytes, narrow};
 use super::discipline::DisciplineQdisc;
+use crate::attributes::{bytes, narrow};
 use netlink_packet_core::{DefaultNla, NLA_F_NESTED};
 use pipefill_core::cell::{
     BottleneckSpec, Cells, DirectionSpec, Framing, JitterDistribution, JitterSpec, LossSpec, LossUnit,

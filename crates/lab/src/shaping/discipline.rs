@@ -2,7 +2,7 @@
 //!
 //! The qdisc is the child of the bottleneck's tbf, as the lab's own path has it.
 
-use super::attributes::{bytes, narrow};
+use crate::attributes::{bytes, narrow};
 use netlink_packet_core::DefaultNla;
 use pipefill_core::cell::{AqmSpec, BottleneckSpec, CodelSpec, PathSpec, PieSpec, RedSpec};
 use pipefill_link::red_weight_log;

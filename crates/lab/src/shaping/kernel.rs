@@ -3,7 +3,7 @@
 //! Lists are read as bytes: the qdiscs and filters of an interface are other programs', and of any kind. Every function acts in the
 //! namespace of its [`Rtnetlink`].
 
-use super::attributes::{attribute, word};
+use crate::attributes::{attribute, word};
 use crate::netlink::Rtnetlink;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;

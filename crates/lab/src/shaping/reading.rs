@@ -158,8 +158,8 @@ impl ShapedQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attributes::bytes;
     use super::*;
+    use crate::attributes::bytes;
     use netlink_packet_core::DefaultNla;
 
     /// A message as `RTM_GETQDISC` answers with it: 1,000 packets of 1,514 bytes have left, 7 of them wait, 30 were dropped.

@@ -47,6 +47,19 @@ pub(crate) struct Outgoing {
     pub(crate) len: usize,
     /// Where the payload is: a packet, and the place in it. Zeros where there is none.
     pub(crate) payload: Option<(Rc<Buffer>, usize)>,
+    /// The packet that the kernel holds and this is or is a part of.
+    pub(crate) held: Option<HeldPart>,
+}
+
+/// Segments of a packet that the kernel holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeldPart {
+    /// The packet's number.
+    pub(crate) id: u32,
+    /// Whether it is all of it.
+    pub(crate) is_whole: bool,
+    /// Where in it the payload begins.
+    pub(crate) payload_at: usize,
 }
 
 impl Outgoing {
@@ -102,7 +115,18 @@ impl PacketSocket {
                 Whole::prepare(&this.fd)?;
             }
         }
-        this.bind(index)?;
+        this.bind(index, libc::ETH_P_ALL as u16)?;
+        Ok(this)
+    }
+
+    /// Opens a socket that only sends, by the interface `index`.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn sender(index: u32) -> io::Result<Self> {
+        let this = Self::unbound(Payload::Zeros, 0)?;
+        this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+        this.bind(index, 0)?;
         Ok(this)
     }
 
@@ -113,7 +137,7 @@ impl PacketSocket {
     pub(crate) fn tap(index: u32) -> io::Result<Self> {
         let this = Self::unbound(Payload::Zeros, TAP_SLOTS)?;
         this.prepare_ring()?;
-        this.bind(index)?;
+        this.bind(index, libc::ETH_P_ALL as u16)?;
         Ok(this)
     }
 
@@ -243,11 +267,12 @@ impl PacketSocket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 
-    fn bind(&self, index: u32) -> io::Result<()> {
+    /// Receives what has this protocol, `ETH_P_*`; nothing where it is 0.
+    fn bind(&self, index: u32, protocol: u16) -> io::Result<()> {
         // SAFETY: `sockaddr_ll` is valid when all zero.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_protocol = protocol.to_be();
         address.sll_ifindex = index as i32;
         // SAFETY: the address is a `sockaddr_ll` of the length passed.
         let result = unsafe {

@@ -1,4 +1,4 @@
-//! A packet that an `AF_PACKET` socket received, whichever way.
+//! A packet that was received, whichever way.
 
 use super::buffers::Buffer;
 
@@ -23,7 +23,7 @@ impl Received<'_> {
     /// What is kept of its bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.packet {
-            Packet::Head(bytes) => bytes,
+            Packet::Head(bytes) | Packet::Held(_, bytes) => bytes,
             Packet::Whole(packet) => packet,
         }
     }
@@ -35,4 +35,6 @@ pub(crate) enum Packet<'a> {
     Head(&'a [u8]),
     /// All of it.
     Whole(Buffer),
+    /// The first bytes; the kernel holds the packet under this number.
+    Held(u32, &'a [u8]),
 }
