@@ -1,11 +1,12 @@
 """What the kernel counted of every TCP socket of this network namespace, when it is gone.
 
     sockets.py watch FILE       a line for each socket that the kernel frees (sock_diag_broadcast_destroy()), after a first line
-    sockets.py wait NEAR FAR    until no connection is open here, and both files have both ends of each one
+    sockets.py wait NEAR FAR    until no connection is open at either end, and both files have both ends of each one: the kernel tells of it later
 """
 
 import ipaddress
 import json
+import os
 import socket
 import struct
 import sys
@@ -39,7 +40,7 @@ def watch(path):
         group.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
     group.bind((0, GROUPS))
     with open(path, "w", buffering=1, encoding="utf-8") as out:
-        print("{}", file=out)
+        print(json.dumps({"pid": os.getpid()}), file=out)
         while True:
             for found in messages(group.recv(1 << 16)):
                 print(json.dumps(found), file=out)
@@ -76,8 +77,10 @@ def end(address, port):
 def wait(near, far):
     until = time.monotonic() + LONGEST_WAIT
     while time.monotonic() < until:
-        both = [{(line["own"], line["peer"]) for line in lines(path)} for path in (near, far)]
-        if is_quiet() and both[0] == {(peer, own) for own, peer in both[1]}:
+        recorded = [{(line["own"], line["peer"]) for line in lines(path)} for path in (near, far)]
+        tables = [connections(path) for path in (near, far)]
+        is_over = all(waiting is not None and waiting <= known for waiting, known in zip(tables, recorded))
+        if is_over and recorded[0] and recorded[0] == {(peer, own) for own, peer in recorded[1]}:
             return
         time.sleep(0.02)
 
@@ -85,16 +88,29 @@ def wait(near, far):
 def lines(path):
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         found = json.loads(line)
-        if found and not found["own"].startswith(("127.", "[::1]")):
+        if "own" in found and not found["own"].startswith(("127.", "[::1]")):
             yield found
 
 
-def is_quiet():
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        states = [line.split()[3] for line in Path(table).read_text(encoding="ascii").splitlines()[1:]]
-        if any(state not in (LISTEN, TIME_WAIT) for state in states):
-            return False
-    return True
+def connections(path):
+    """The ends of those that wait where the watcher of this file is (TIME_WAIT); None where one is open."""
+    pid = json.loads(Path(path).read_text(encoding="utf-8").splitlines()[0])["pid"]
+    waiting = set()
+    for table in (f"/proc/{pid}/net/tcp", f"/proc/{pid}/net/tcp6"):
+        for line in Path(table).read_text(encoding="ascii").splitlines()[1:]:
+            own, peer, state = line.split()[1:4]
+            if state == TIME_WAIT:
+                waiting.add((printed(own), printed(peer)))
+            elif state != LISTEN:
+                return None
+    return {ends for ends in waiting if not ends[0].startswith(("127.", "[::1]"))}
+
+
+def printed(end_of_table):
+    """ADDRESS:PORT in hexadecimal, the address as words of this machine's order."""
+    address, port = end_of_table.split(":")
+    words = [int(address[at : at + 8], 16) for at in range(0, len(address), 8)]
+    return end(b"".join(struct.pack("=I", word) for word in words), int(port, 16))
 
 
 {"watch": watch, "wait": wait}[sys.argv[1]](*sys.argv[2:])
