@@ -23,9 +23,9 @@ impl Carrier {
         let has_datagrams = spec.path.payload == Payload::Zeros && spec.flows.iter().any(is_datagrams);
         let is_held = !has_datagrams
             && Direction::ALL.into_iter().all(|direction| {
-                let ends =
-                    [spec.data_sender(direction).offloads.gso, spec.data_receiver(direction).offloads.gro];
-                only_delays_or_loses(spec.path.way(direction)) && !ends.contains(&Some(false))
+                let (sender, receiver) = (spec.data_sender(direction), spec.data_receiver(direction));
+                let makes_and_joins = [sender.offloads.gso, sender.offloads.tso, receiver.offloads.gro];
+                only_delays_or_loses(spec.path.way(direction)) && !makes_and_joins.contains(&Some(false))
             });
         let is_allowed = std::env::var_os("PIPEFILL_NFQUEUE").is_none_or(|value| value != "0");
         if is_held && is_allowed { Self::Held } else { Self::Copied }

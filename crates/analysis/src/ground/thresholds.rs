@@ -415,6 +415,9 @@ thresholds! {
     packet_queue_stands: Infer, Times = 1.20, Source::Catalogue;
     /// … in this part of the samples.
     packet_queue_share: Infer, Share = 0.50, Source::Catalogue;
+    /// Where the round trip is this many times the least one, as much waits in the queue as is under way: what is sent on ACKs comes at its rate, whatever
+    /// the program has written.
+    packet_queue_long: Infer, Times = 2.0, Source::Catalogue;
     /// A send buffer's writer waits until a third of it is free: of the largest flight less than this part is out when ACKs come.
     packet_refilled: Judge, Share = 0.88, Source::Kernel("sk_stream_min_wspace()");
     /// After losses less than this part of it.

@@ -109,7 +109,13 @@ impl Track {
         for (span, row) in packets.in_spans() {
             let sample = SenderSample::of_packet_sample(span, row);
             let sacked = u64::from(row.sacked_segments) * sample.mss;
-            track.push(&sample, row.acked_bytes.saturating_add(sacked), span.has_unsent, thresholds);
+            // Sent on ACKs that come through a long queue: it stands, whatever the program has written since. ACKs alone may be late without one.
+            let is_long = row.srtt_us.zip(row.min_rtt_us).is_some_and(|(now, least)| {
+                f64::from(now) >= thresholds.packet_queue_long.value() * f64::from(least)
+            });
+            let has_queue = is_long && span.figures.prompt_share >= thresholds.packet_prompt.value();
+            let waits = span.has_unsent || has_queue;
+            track.push(&sample, row.acked_bytes.saturating_add(sacked), waits, thresholds);
         }
         track
     }

@@ -1,5 +1,5 @@
 //! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
-//! segments behind a smaller MTU, requests that are lost.
+//! segments behind a smaller MTU, requests that are lost, a program whose own window fills the pipe.
 
 use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
@@ -69,4 +69,18 @@ fn requests_that_are_lost_wait_for_a_timer() {
     // The requests are the larger part, and the scenario's receiver sends them.
     let near_the_client = found.iter().find(|(_, end, _)| *end == "receiver");
     assert_eq!(near_the_client.map(|(.., flow)| named(flow)).as_deref(), Some("cwnd/timeout"));
+}
+
+/// An upload of 32 KiB pieces, two or four of them open at a time: three times what fits into the pipe and more, so that a queue stands whatever the program
+/// writes when. Its data go from the scenario's receiver to the sender.
+#[test]
+fn a_programs_window_that_fills_the_pipe_is_a_full_path() {
+    let found = judged(
+        "[path]\nrtt = [\"15ms\", \"33ms\", \"45ms\"]\nrate = \"50mbit\"\nreverse_rate = [\"2.4mbit\", \"4mbit\"]\nreverse_queue = \"80p\"\n[[flow]]\nduration = \"8s\"\n[flow.app]\nkind = \"requests\"\nrequest = \"32KiB\"\nresponse = \"36B\"\noutstanding = [2, 4]\n",
+    );
+    let near_the_sender: Vec<_> = found.iter().filter(|(_, end, _)| *end == "receiver").collect();
+    assert_eq!(near_the_sender.len(), 12);
+    for (run, _, flow) in near_the_sender {
+        assert_eq!(named(flow), "path/full", "{run}");
+    }
 }

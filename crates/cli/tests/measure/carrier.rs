@@ -125,7 +125,7 @@ fn a_path_with_a_rate_copies() -> Outcome {
 
 fn what_no_host_cuts_or_joins_is_copied() -> Outcome {
     let folder = holding()?;
-    for (number, key) in ["sender.gso", "receiver.gro"].into_iter().enumerate() {
+    for (number, key) in ["sender.gso", "sender.tso", "receiver.gro"].into_iter().enumerate() {
         let folder_of = format!("{HELD}{number}");
         folder.write("carrier.toml", SCENARIO);
         let set = format!("{key}=false");
