@@ -14,7 +14,7 @@ use std::time::Duration;
 /// trip of 1 s was 5 µs too short when this was 8.
 const HAND_OVER: Duration = Duration::from_micros(3);
 /// The same of a packet that it holds: it passes the bridge and its hooks first.
-const HAND_OVER_OF_HELD: Duration = Duration::from_micros(16);
+const HAND_OVER_OF_HELD: Duration = Duration::from_micros(12);
 
 /// Where the packets of one direction come from, and leave.
 #[derive(Clone, Copy)]

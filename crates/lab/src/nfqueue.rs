@@ -137,6 +137,8 @@ fn bind(number: u16, shown: u32, longest: u32) -> io::Result<Nfnetlink> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &RECEIVE_BUFFER)
         .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BUFFER))?;
     set_option(socket, libc::SOL_NETLINK, NO_ENOBUFS, &1_i32)?;
+    // Without it no packet has the instant at which the kernel saw it (`sock_needs_netstamp()`, `net_timestamp_check()`).
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
     let word = |kind, number: u32| DefaultNla::new(kind, number.to_be_bytes().into());
     let mut parameters = shown.to_be_bytes().to_vec();
     parameters.push(COPY_PACKET);
