@@ -90,7 +90,7 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// `None` where the message is about something else (the kernel tells of verdicts for which there was no packet).
+    /// `None` where the message is about something else (an error, for a verdict without a packet).
     fn parse(message: &'a [u8]) -> Option<Self> {
         if NetlinkBuffer::new_checked(message).ok()?.message_type() != PACKET {
             return None;

@@ -32,7 +32,7 @@ pub(crate) struct Verdicts<'a> {
     copied: Copied,
 }
 
-/// Decisions that the kernel has not been told of.
+/// Decisions that are not sent.
 struct Decisions {
     /// The first packet that is not decided; the kernel counts from 1 on.
     next: u32,
@@ -90,7 +90,7 @@ impl<'a> Verdicts<'a> {
                 self.pieces.push(packet.clone());
             }
         }
-        refused + u64::from(self.tell().is_err())
+        refused + u64::from(self.flush().is_err())
     }
 
     /// Sends the pieces of a packet of which no more follow.
@@ -110,10 +110,10 @@ impl<'a> Verdicts<'a> {
     fn replace(&mut self, id: u32, pieces: &mut [Outgoing]) -> io::Result<()> {
         let Some(copies) = &self.queue.copies else {
             self.decisions.make(id, DROP);
-            return self.tell();
+            return self.flush();
         };
         self.decisions.make(id, u32::from(COPIES + self.queue.number) << 16 | TO_QUEUE);
-        self.tell()?;
+        self.flush()?;
         let whole = Rc::new(self.copied.fetch(copies, COPIES + self.queue.number)?);
         for piece in pieces {
             piece.payload = piece.held.map(|held| (Rc::clone(&whole), held.payload_at));
@@ -121,8 +121,8 @@ impl<'a> Verdicts<'a> {
         Ok(())
     }
 
-    /// Tells the kernel what is decided.
-    fn tell(&mut self) -> io::Result<()> {
+    /// Sends the kernel what is decided.
+    fn flush(&mut self) -> io::Result<()> {
         let made = &mut self.decisions.made;
         if made.is_empty() {
             return Ok(());
@@ -173,25 +173,25 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is lost and wherever the kernel is told, each packet has one decision: its own, or to be dropped.
+        /// Whatever is lost, and in how many messages, each packet has one decision: its own, or to be dropped.
         #[test]
         fn each_packet_is_decided_once(
             fates in prop::collection::vec(prop_oneof![Just(None), Just(Some(ACCEPT)), Just(Some(TO_QUEUE))], 1..60),
             pauses in prop::collection::vec(prop::bool::weighted(0.2), 1..20),
             first in prop_oneof![Just(1_u32), Just(u32::MAX - 20)],
         ) {
-            let (mut decisions, mut told) = (Decisions { next: first, made: Vec::new() }, Vec::new());
+            let (mut decisions, mut sent) = (Decisions { next: first, made: Vec::new() }, Vec::new());
             for (at, fate) in fates.iter().enumerate() {
                 if let Some(verdict) = fate {
                     decisions.make(first.wrapping_add(at as u32), *verdict);
                 }
                 if pauses[at % pauses.len()] {
-                    told.append(&mut decisions.made);
+                    sent.append(&mut decisions.made);
                 }
             }
-            told.append(&mut decisions.made);
+            sent.append(&mut decisions.made);
             let (mut id, mut had) = (first, Vec::new());
-            for (last, verdict) in told {
+            for (last, verdict) in sent {
                 while id != last.wrapping_add(1) {
                     had.push(verdict);
                     id = id.wrapping_add(1);
