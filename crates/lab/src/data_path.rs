@@ -273,7 +273,7 @@ impl<'a> Flow<'a> {
             released.packet.payload.note_delivery();
             self.batch.join(released.due, released.packet.payload);
             if self.batch.is_full() {
-                // What is handed over early is so to its last segment.
+                // A super-packet that is handed over early keeps its last segments: time does not go back.
                 now = now.max(self.send());
             }
         }

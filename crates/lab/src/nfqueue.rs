@@ -58,7 +58,7 @@ const BRIDGE_HOOKS: &str = "/proc/sys/net/bridge/bridge-nf-call-iptables";
 /// What each queue of the calling thread's namespace counts (`seq_show()`).
 const COUNTERS: &str = "/proc/thread-self/net/netfilter/nfnetlink_queue";
 
-/// Between which Ethernet addresses a direction's packets go: the queue does not show it.
+/// Ethernet addresses and MTU of one direction, which the queue does not show.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hop {
     pub(crate) source: Mac,

@@ -20,7 +20,7 @@ duration = "5s"
 [run]
 repeat = 1
 "#;
-/// Of the segments, so many are lost: 0.5 % of some thousands.
+/// Share of the segments that may be lost where 0.5 % is asked for, of some thousands.
 const LOST: std::ops::Range<f64> = 0.002..0.01;
 
 pub(crate) fn tests() -> Vec<Test> {

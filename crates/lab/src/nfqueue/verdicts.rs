@@ -32,7 +32,7 @@ pub(crate) struct Verdicts<'a> {
     copied: Copied,
 }
 
-/// Decisions that are not sent.
+/// Verdicts that the kernel has not been sent yet.
 struct Decisions {
     /// The first packet that is not decided; the kernel counts from 1 on.
     next: u32,

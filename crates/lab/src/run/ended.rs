@@ -8,12 +8,12 @@ use std::net::Shutdown;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Sockets that have said that they send no more; what they have not sent is forgotten with this value.
+/// Sockets that are shut down for sending; dropping this value discards what they have not sent.
 #[derive(Default)]
 pub(super) struct EndedSenders(Mutex<Vec<Socket>>);
 
 impl EndedSenders {
-    /// Ends the senders of `flows` as closing them would.
+    /// Shuts the senders of `flows` down for sending, which sends FIN as closing them would, and keeps them open.
     pub(super) fn take_over(&self, flows: &[ConnectedFlow<'_>]) {
         let of_tcp = flows.iter().filter(|flow| flow.spec.protocol == Protocol::Tcp);
         let senders = of_tcp.flat_map(|flow| &flow.sockets).filter_map(|ends| {
