@@ -314,13 +314,13 @@ impl Watched {
         self.connection.vantage_by_clock(self.resolution_us)
     }
 
-    /// The path's round trip, µs; `None` where the clock does not show that it is longer than a tick. By a coarse clock the least of all that were
-    /// seen, since one may be a tick off.
+    /// The path's round trip, µs; `None` where the clock does not show that it is longer than a tick. The least of all that were seen, since a
+    /// handshake may wait for a busy server or an address, and one of a coarse clock may be a tick off; a segment that overtook others makes the least absurd.
     pub fn path_rtt_us(&self) -> Option<u32> {
-        let rtt_us = match self.resolution_us {
-            0 => self.connection.full_rtt_us(),
-            _ => self.connection.least_rtt_us(),
-        };
+        let is_disordered = self.resolution_us == 0
+            && Side::BOTH.iter().any(|&side| self.connection.half(side).has_reordering());
+        let rtt_us =
+            if is_disordered { self.connection.full_rtt_us() } else { self.connection.least_rtt_us() };
         rtt_us.filter(|&us| self.shows(us))
     }
 

@@ -623,6 +623,13 @@ impl Half {
         self.sender.as_deref().map(|sender| sender.rounds.flight())
     }
 
+    /// Whether any of its segments overtook others, before the capture point or behind it.
+    pub fn has_reordering(&self) -> bool {
+        self.sender
+            .as_deref()
+            .is_some_and(|sender| sender.board.has_reordering() || sender.counts.out_of_order > 0)
+    }
+
     /// The most that ever was in flight.
     pub fn largest_flight_bytes(&self) -> Option<u64> {
         self.sender.as_deref().map(|sender| sender.rounds.largest())

@@ -196,27 +196,30 @@ fn a_hole_that_the_timer_fills_is_the_congestion_windows() {
     );
 }
 
-/// Classes N9: single segments, each when the one before has been acknowledged or long after, are no bursts.
+/// Classes N9: full segments in the middle of a write, each when the one before has been acknowledged or long after, are no bursts, and no pauses
+/// of a program, whether a round trip is shorter than from one to the next or longer.
 #[test]
-fn single_segments_are_no_bursts_of_a_send_buffer() {
-    let mut capture = Capture::new(60_000);
-    let mut us = capture.open([10, 300_000], None) + 100;
-    capture.send(us, CLIENT, 200, PSH);
-    us += 600_000;
-    for _ in 0..60 {
-        capture.send(us, SERVER, MSS, 0);
-        capture.ack(us + 50, CLIENT, capture.sent[SERVER]);
-        us += 289_000;
+fn single_segments_at_the_pace_of_a_slow_line_are_no_bursts_and_no_pauses() {
+    for rtt_us in [110_000, 160_000, 300_000] {
+        let mut capture = Capture::new(60_000);
+        let mut us = capture.open([10, rtt_us], None) + 100;
+        capture.send(us, CLIENT, 200, PSH);
+        us += 2 * rtt_us;
+        for at in 0..60 {
+            capture.send(us, SERVER, MSS, 0);
+            capture.ack(us + 50, CLIENT, capture.sent[SERVER]);
+            us += 289_000 + at * 7_919 % 400;
+        }
+        let flow = capture.judged(SERVER).unwrap();
+        assert!(["path", "unknown"].contains(&holder(&flow)[0]), "{rtt_us}: {flow:#}");
     }
-    let flow = capture.judged(SERVER).unwrap();
-    assert!(["path", "unknown"].contains(&holder(&flow)[0]), "{flow:#}");
 }
 
-/// Slow start of a server, and what is sent behind it; seen from either end.
-fn slow_start(is_at_receiver: bool, flags: u8, ends_idle: bool) -> Value {
+/// Slow start of a server, and what is sent behind it; seen from either end. A handshake takes so many times the round trip.
+fn slow_start(is_at_receiver: bool, flags: u8, ends_idle: bool, handshake: u64) -> Value {
     const RTT_US: u64 = 106_000;
     let mut capture = Capture::new(65_535);
-    let way = if is_at_receiver { [10, RTT_US] } else { [RTT_US, 10] };
+    let way = if is_at_receiver { [10, handshake * RTT_US] } else { [handshake * RTT_US, 10] };
     let mut us = capture.open(way, None) + 10;
     capture.send(us, CLIENT, 200, PSH);
     us += if is_at_receiver { RTT_US } else { 200 };
@@ -243,16 +246,27 @@ fn slow_start(is_at_receiver: bool, flags: u8, ends_idle: bool) -> Value {
 #[test]
 fn an_idle_end_without_a_fin_takes_nothing_of_slow_start() {
     for is_at_receiver in [false, true] {
-        let flow = slow_start(is_at_receiver, 0, true);
+        let flow = slow_start(is_at_receiver, 0, true, 1);
         assert_eq!(holder(&flow), ["cwnd", "startup"], "{flow:#}");
         assert!(flow["span_us"].as_u64().unwrap() < 1_000_000, "{flow:#}");
+    }
+}
+
+/// Classes N11: a handshake that took longer than the round trips of the data (a server that was busy, an address to be resolved).
+#[test]
+fn a_slow_handshake_makes_no_ack_path_of_slow_start() {
+    for is_at_receiver in [false, true] {
+        for handshake in [2, 3, 8] {
+            let flow = slow_start(is_at_receiver, 0, false, handshake);
+            assert_eq!(holder(&flow), ["cwnd", "startup"], "{handshake} {flow:#}");
+        }
     }
 }
 
 /// Classes N12: the NAT of a virtual machine sets PSH on most segments that it hands to its guest.
 #[test]
 fn pushes_of_a_virtual_machines_nat_are_no_writes_of_an_application() {
-    let flow = slow_start(true, PSH, false);
+    let flow = slow_start(true, PSH, false, 1);
     assert_eq!(holder(&flow), ["cwnd", "startup"], "{flow:#}");
 }
 

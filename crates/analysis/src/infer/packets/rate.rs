@@ -35,19 +35,25 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let longest_us = u64::from(rtt_us) + t.delayed_ack_us.whole();
     let Some((first, last)) = samples.first().zip(samples.last()) else { return 0.0 };
     let (mut paused_us, mut last_heard) = (0, None::<&PacketSample>);
-    let (mut bursts, mut before) = (Vec::new(), first.sent_bytes());
+    let (mut bursts, mut before, mut pushes) = (Vec::new(), first.sent_bytes(), 0);
     // What is acknowledged came, also where the capture does not have it.
     let comes = samples.windows(2).filter(|two| two[1].sent_bytes() > two[0].sent_bytes()).map(|two| &two[1]);
     for sample in comes {
         // A silence in which this side speaks is a turn.
         if let Some(last) = last_heard.filter(|last| last.peer_segments == sample.peer_segments) {
             let silent_us = sample.t_us.saturating_sub(last.t_us);
-            if silent_us > longest_us {
+            // In the middle of what was written it is no pause of the program's.
+            let goes_on = pushes == 0 && sample.waits.resumptions > last.waits.resumptions;
+            if silent_us > longest_us && !goes_on {
                 paused_us += silent_us;
                 bursts.push(last.sent_bytes().saturating_sub(before));
                 before = last.sent_bytes();
             }
+            if silent_us > longest_us {
+                pushes = 0;
+            }
         }
+        pushes += sample.pushes;
         last_heard = Some(sample);
     }
     // Slow start on a round trip that was shorter before: each burst is larger than the last one, and the rest follows.
