@@ -463,6 +463,10 @@ thresholds! {
     arrival_bursts_often: Judge, Count = 0.75, Source::Kernel("sk_stream_min_wspace()");
     /// … with round trips of at most this many times the least: bursts wait for each other.
     arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
+    /// A line is kept busy, whatever the program has written when, where fewer bursts than this come in a round trip, each after none for half of it …
+    arrival_busy: Judge, Count = 0.30, Source::Catalogue;
+    /// … while the receiver's round trip is at least this many times the least one: without a queue an answer waits for less than that half.
+    arrival_queue_long: Judge, Times = 1.50, Source::Rfc("7323, 4.3");
     /// With fewer segments in a round trip packets do not show how the rate of what arrives changes.
     arrival_segments: Judge, Count = 8.0, Source::Catalogue;
     /// Bursts that come as often as round trips, but for this part, are let out by ACKs.

@@ -10,7 +10,9 @@ pub(crate) mod conditions;
 mod rate;
 mod span;
 
-pub(crate) use rate::{apart_share, fallen_share, paused_share, resumed_share, steady_rate};
+pub(crate) use rate::{
+    apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
+};
 pub(crate) use span::CutSpan;
 
 use crate::ground::thresholds::{PACKET_SAMPLES_MAX, Thresholds};

@@ -6,7 +6,7 @@ use crate::ground::thresholds::Thresholds;
 use crate::infer::losses;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{
-    StreamPackets, apart_share, fallen_share, paused_share, resumed_share, steady_rate,
+    StreamPackets, apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
 };
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan, SentPackets};
 use pipefill_core::record::BucketFit;
@@ -61,6 +61,7 @@ pub(super) fn arriving(
         apart_share: apart_share(packets.samples, t),
         paused_share: paused_share(packets.samples, t),
         resumed_share: resumed_share(packets.samples, t),
+        bursts_in_round_trip: bursts_in_round_trip(packets.samples),
         fallen_share: fallen_share(packets.samples, t),
         cwnd_cause: losses::cause_of_arrivals(packets.samples, bucket, t),
     }

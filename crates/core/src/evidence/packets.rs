@@ -82,6 +82,8 @@ pub struct ArrivingPackets {
     pub paused_share: f64,
     /// Share of the bursts that go on with what was written: the data before them ended with a full segment. Absent where there are few bursts.
     pub resumed_share: Option<f64>,
+    /// Bursts that come in a round trip, each after none for half of it; absent where the round trip is not known.
+    pub bursts_in_round_trip: Option<f64>,
     /// Share of the round trips that bring less than half of the one before, with more to follow; of a stream with a segment out of order, of those before it.
     pub fallen_share: f64,
     /// What holds its congestion window, if that holds it: the kind of its losses, or timers; absent where nothing is missing.

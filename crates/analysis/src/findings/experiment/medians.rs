@@ -6,10 +6,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The median of each number in `all` by itself, over those that have it; of words the first. `None` of nothing.
-pub(super) fn medians<'a, T: Serialize + DeserializeOwned + 'a>(
+pub(super) fn medians<'a, T: Clone + Serialize + DeserializeOwned + 'a>(
     all: impl Iterator<Item = &'a T>,
 ) -> Option<T> {
-    let values: Vec<Value> = all.filter_map(|figures| serde_json::to_value(figures).ok()).collect();
+    let all: Vec<&T> = all.collect();
+    if let [only] = all[..] {
+        return Some(only.clone());
+    }
+    let values: Vec<Value> =
+        all.into_iter().filter_map(|figures| serde_json::to_value(figures).ok()).collect();
     serde_json::from_value(median_of(&values.iter().collect::<Vec<_>>())).ok()
 }
 

@@ -71,6 +71,14 @@ pub(crate) fn resumed_share(samples: &[PacketSample], t: &Thresholds) -> Option<
     (bursts >= t.resumed_bursts.value()).then_some(resumptions / bursts)
 }
 
+/// See [`ArrivingPackets::bursts_in_round_trip`](pipefill_core::evidence::ArrivingPackets::bursts_in_round_trip).
+pub(crate) fn bursts_in_round_trip(samples: &[PacketSample]) -> Option<f64> {
+    let rtt_us = samples.iter().filter_map(|sample| sample.path_rtt_us).min()?;
+    let bursts: u64 = samples.iter().skip(1).map(|sample| u64::from(sample.bursts)).sum();
+    let span_us = samples.last()?.t_us.saturating_sub(samples.first()?.t_us);
+    (span_us > 0).then(|| (bursts * u64::from(rtt_us)) as f64 / span_us as f64)
+}
+
 /// See [`ArrivingPackets::fallen_share`](pipefill_core::evidence::ArrivingPackets::fallen_share).
 pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min() else { return 0.0 };

@@ -76,6 +76,7 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         trace.at_least(t.arrival_share, packets.dry_share)
             && !packets.steady.is_some_and(|rate| is_unasked(evidence, t) && comes_with_acks(&rate, t, trace))
+            && !keeps_line_busy(evidence, t, trace)
     },
 };
 
@@ -119,6 +120,7 @@ pub(super) const ARRIVES_UNASKED: Rule = Rule {
         is_unasked(evidence, t)
             && trace.at_least(t.arrival_share, packets.dry_share)
             && !packets.steady.is_some_and(|rate| comes_with_acks(&rate, t, trace))
+            && !keeps_line_busy(evidence, t, trace)
     },
 };
 
@@ -187,6 +189,16 @@ pub(super) fn comes_with_acks(rate: &SteadyRate, t: &Thresholds, trace: &mut Tra
     trace.at_least(t.arrival_share, rate.share)
         && trace.at_least(t.arrival_bursts, rate.unevenness)
         && trace.at_most(t.arrival_clocked, (rate.bursts_in_round_trip - 1.0).abs())
+}
+
+/// Whether what arrives comes at the rate of a line that is never idle, behind a queue: then it does not matter that all that was written was sent.
+fn keeps_line_busy(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let Some(arrivals) = evidence.arrivals else { return false };
+    let (whole, bursts) = (arrivals.whole, arrivals.packets.and_then(|packets| packets.bursts_in_round_trip));
+    trace.at_most(t.receiver_settled, whole.spread)
+        && whole.idle_share.is_some_and(|share| trace.at_most(t.queue_idle, share))
+        && bursts.is_some_and(|bursts| trace.below(t.arrival_busy, bursts))
+        && whole.settled.risen.is_some_and(|risen| trace.at_least(t.arrival_queue_long, risen.times))
 }
 
 /// Nobody lets it go on: neither requests nor a window of the application.
