@@ -110,8 +110,10 @@ pub(crate) struct Tracker {
     look: u64,
     /// Connections that keep more than one sample.
     lively: usize,
-    /// Connections that each look asks for, as of the end of the last look at all.
-    asked_for: usize,
+    /// Cookies of those that each look asks for, as of the end of the last look at all.
+    asked_for: Vec<u64>,
+    /// Cookies of those that this look at all has shown by themselves.
+    shown: Vec<u64>,
     /// Cookies of those that are busy, as of the end of the last look at all.
     busy: Vec<u64>,
     /// The last look that confirmed all idle connections by their number alone.
@@ -131,11 +133,15 @@ impl Tracker {
     /// A look at all sockets begins.
     pub(crate) fn begin(&mut self) {
         self.look += 1;
+        self.shown.clear();
     }
 
     /// Takes a socket at `t_us`; `is_all` where all are looked at, not only the busy ones.
     pub(crate) fn push(&mut self, seen: &SocketReport<'_>, t_us: u64, is_all: bool) {
         let most = (SAMPLES_ALL / self.lively.max(1)).clamp(2, SAMPLES_MAX);
+        if is_all {
+            self.shown.push(seen.cookie);
+        }
         if let Some(known) = self.connections.get_mut(&seen.cookie) {
             known.confirm(self.confirmed);
             known.looks += u64::from(is_all && known.look != self.look);
@@ -185,12 +191,12 @@ impl Tracker {
 
     /// Connections that are asked for in every look, without regard to the short list: recently active ones, and ones that no program has accepted.
     pub(crate) fn asked_for(&self) -> impl Iterator<Item = (u64, &Tracked)> {
-        self.connections().filter(|(_, known)| known.is_asked_for())
+        self.listed(&self.asked_for)
     }
 
     /// How many of them there were at the end of the last look at all.
-    pub(crate) const fn asked_for_count(&self) -> usize {
-        self.asked_for
+    pub(crate) fn asked_for_count(&self) -> usize {
+        self.asked_for.len()
     }
 
     /// Every connection was there at `t_us`, in this look.
@@ -220,10 +226,32 @@ impl Tracker {
     }
 
     /// The look has ended: what was not seen is gone. Its connections go to `closed` first.
-    pub(crate) fn end(&mut self, mut closed: impl FnMut(u64, Tracked)) {
+    pub(crate) fn end(&mut self, closed: impl FnMut(u64, Tracked)) {
+        // Where all were confirmed, only those can have become busy or idle that were shown, or had been asked for.
+        let mut cookies = std::mem::take(&mut self.shown);
+        cookies.append(&mut self.asked_for);
+        if self.confirmed.look != self.look {
+            self.remove_gone(closed);
+            cookies = self.connections.keys().copied().collect();
+        }
+        cookies.sort_unstable();
+        cookies.dedup();
+        self.busy.clear();
+        self.lively = 0;
+        cookies.retain(|cookie| {
+            let Some(tracked) = self.connections.get(cookie) else { return false };
+            self.lively += usize::from(tracked.samples.len() >= 2);
+            if tracked.is_busy {
+                self.busy.push(*cookie);
+            }
+            tracked.is_asked_for()
+        });
+        self.asked_for = cookies;
+    }
+
+    fn remove_gone(&mut self, mut closed: impl FnMut(u64, Tracked)) {
         let (look, confirmed) = (self.look, self.confirmed);
-        let gone = self.connections.extract_if(|_, tracked| tracked.look != look && confirmed.look != look);
-        for (cookie, mut tracked) in gone {
+        for (cookie, mut tracked) in self.connections.extract_if(|_, tracked| tracked.look != look) {
             tracked.confirm(confirmed);
             self.gone.closed += u64::from(tracked.looks >= 2);
             self.gone.too_short += u64::from(tracked.looks < 2);
@@ -235,15 +263,6 @@ impl Tracker {
             }
             closed(cookie, tracked);
         }
-        self.busy.clear();
-        (self.lively, self.asked_for) = (0, 0);
-        for (&cookie, tracked) in &self.connections {
-            self.lively += usize::from(tracked.samples.len() >= 2);
-            self.asked_for += usize::from(tracked.is_asked_for());
-            if tracked.is_busy {
-                self.busy.push(cookie);
-            }
-        }
     }
 
     /// A connection, to note what BPF reports of it.
@@ -253,7 +272,11 @@ impl Tracker {
 
     /// Connections that were busy at the end of the last look at all sockets.
     pub(crate) fn busy(&self) -> impl Iterator<Item = (u64, &Tracked)> {
-        self.busy.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
+        self.listed(&self.busy)
+    }
+
+    fn listed<'a>(&'a self, cookies: &'a [u64]) -> impl Iterator<Item = (u64, &'a Tracked)> {
+        cookies.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
     }
 
     /// Every connection, to note what its group's totals contain of it.

@@ -315,8 +315,7 @@ impl Watcher {
         }
         // Once a connection has closed, its process can't be found.
         let all = tracker.connections().map(|(_, connection)| connection.inode);
-        let is_new = |connection: &Tracked| meter.is_some() && connection.metered.is_none();
-        let new = tracker.connections().filter(|(_, connection)| is_new(connection));
+        let new = meter.iter().flat_map(|_| tracker.connections()).filter(|(_, new)| new.metered.is_none());
         processes.find(tracker.busy().chain(new).map(|(_, connection)| connection.inode), all);
         self.read_processes();
         let Self { tracker, exact, .. } = self;
