@@ -215,7 +215,7 @@ fn single_segments_at_the_pace_of_a_slow_line_are_no_bursts_and_no_pauses() {
     }
 }
 
-/// Slow start of a server, and what is sent behind it; seen from either end. A handshake takes so many times the round trip.
+/// Slow start of a server, and what is sent behind it; seen from either end. `handshake`: the round trip of the handshake, in those of the data.
 fn slow_start(is_at_receiver: bool, flags: u8, ends_idle: bool, handshake: u64) -> Value {
     const RTT_US: u64 = 106_000;
     let mut capture = Capture::new(65_535);

@@ -152,8 +152,6 @@ impl ArrivalSpan {
         let (first, last) = (samples.first()?, samples.last()?);
         let bytes: f64 = samples.iter().skip(1).map(|sample| sample.new_bytes() as f64).sum();
         let length_us = last.t_us.checked_sub(first.t_us).filter(|&us| us > 0)?;
-        let bursts: u64 = samples.iter().skip(1).map(|sample| u64::from(sample.bursts)).sum();
-        let path_rtt_us = samples.iter().filter_map(|sample| sample.path_rtt_us).min().unwrap_or(0);
         Some(Self {
             from_us: first.t_us,
             to_us: last.t_us,
@@ -161,7 +159,7 @@ impl ArrivalSpan {
             unevenness: new_bytes_unevenness(samples)?,
             rtt_us: samples.iter().filter_map(|sample| sample.receiver_rtt_us).max()?,
             out_of_order: last.out_of_order_segments.saturating_sub(first.out_of_order_segments),
-            bursts_in_round_trip: (bursts * u64::from(path_rtt_us)) as f64 / length_us as f64,
+            bursts_in_round_trip: bursts_in_round_trip(samples).unwrap_or(0.0),
         })
     }
 
