@@ -7,7 +7,7 @@ use super::super::conditions::{
 use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
-use super::path::grows;
+use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, LOSSES_CHANGE_NOTHING, grows};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{Evidence, SteadyRate};
 use pipefill_core::record::Waiting;
@@ -199,6 +199,10 @@ fn keeps_line_busy(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bo
         && whole.idle_share.is_some_and(|share| trace.at_most(t.queue_idle, share))
         && bursts.is_some_and(|bursts| trace.below(t.arrival_busy, bursts))
         && whole.settled.risen.is_some_and(|risen| trace.at_least(t.arrival_queue_long, risen.times))
+        // Else the queue may be of others.
+        && [&ARRIVES_WITH_QUEUE, &LOSSES_CHANGE_NOTHING, &ARRIVES_STEADILY]
+            .iter()
+            .any(|rule| (rule.holds)(evidence, t, trace))
 }
 
 /// Nobody lets it go on: neither requests nor a window of the application.
