@@ -466,7 +466,7 @@ thresholds! {
     /// A line is kept busy, whatever the program has written when, where fewer bursts than this come in a round trip, each after none for half of it …
     arrival_busy: Judge, Count = 0.30, Source::Catalogue;
     /// … while the receiver's round trip is at least this many times the least one: without a queue an answer waits for less than that half.
-    arrival_queue_long: Judge, Times = 1.50, Source::Rfc("7323, 4.3");
+    arrival_queue_long: Judge, Times = 1.50, Source::Catalogue;
     /// With fewer segments in a round trip packets do not show how the rate of what arrives changes.
     arrival_segments: Judge, Count = 8.0, Source::Catalogue;
     /// Bursts that come as often as round trips, but for this part, are let out by ACKs.
