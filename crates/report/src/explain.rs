@@ -26,12 +26,14 @@ use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, Span, Witness};
 use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Prose is hard to read in longer lines.
 const PROSE: u16 = 80;
 /// Columns of a bar of one hundred per cent.
 const BAR: f64 = 40.0;
+/// Shares that differ by less are printed as one figure.
+const SAME_SHARE: f64 = 0.005;
 
 /// What there is to say about one cell. The timeline, the figures and the witnesses are those of the run that the verdict is
 /// about, the shares those of all runs.
@@ -127,8 +129,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
     lines.push(filled(verdict, "  ", "  ", width));
     lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(rule(cell).map(|text| filled(&text, "  ", "  ", width)));
-    lines.extend(section("Share of the time", &shares(cell.verdict.limited_fraction.as_ref(), style)));
-    lines.extend(where_the_time_went(&cell.verdict, style));
+    lines.extend(held_time(&cell.verdict, style));
     lines.extend(section("Each flow", &flows(cell, width)));
     lines.extend(section("Capacity over time", &capacities(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
@@ -226,13 +227,31 @@ fn shares(shares: Option<&BTreeMap<LimitedBy, f64>>, style: Style) -> Vec<String
     sorted.into_iter().map(line).collect()
 }
 
-/// The ledger, where more than one holder, or a cause, has the time.
-fn where_the_time_went(verdict: &Verdict, style: Style) -> Vec<String> {
+/// Who held the time: the ledger, where more than one holder, or a cause, has it, and the share of each holder where the ledger does not
+/// have the same figure: of several causes of one holder, and of the measured time, which leaves out a scenario's warm-up.
+fn held_time(verdict: &Verdict, style: Style) -> Vec<String> {
     let time = verdict.time.as_deref().unwrap_or_default();
+    let fractions = verdict.limited_fraction.as_ref();
+    let shares = shares(fractions, style);
     let is_divided = time.len() > 1 || time.iter().any(|held| held.cause.is_some());
+    if !is_divided {
+        return section("Share of the time", &shares);
+    }
+    let share_of = |limit: LimitedBy| -> f64 {
+        time.iter().filter(|held| held.limited_by == limit).map(|held| held.share).sum()
+    };
+    let is_whole = fractions
+        .is_none_or(|all| all.iter().all(|(&limit, &share)| (share - share_of(limit)).abs() < SAME_SHARE));
+    let holders: BTreeSet<LimitedBy> = time.iter().map(|held| held.limited_by).collect();
+    let mut lines = match (is_whole, holders.len() == time.len()) {
+        (true, true) => Vec::new(),
+        (true, false) => section("Share of the time", &shares),
+        (false, _) => section("Share of the measured time", &shares),
+    };
     let all_us = time.iter().map(|held| held.us).sum();
     let name = format!("Where the time went ({})", quantity::duration(all_us));
-    if is_divided { section(&name, &timeline::ledger(time, style)) } else { Vec::new() }
+    lines.extend(section(&name, &timeline::ledger(time, style)));
+    lines
 }
 
 fn advice<'a>(all: impl IntoIterator<Item = &'a Advice>, width: u16) -> Vec<String> {

@@ -40,6 +40,12 @@ pub fn wanted(verdict: &Verdict) -> Vec<&Advice> {
     if changes.is_empty() && !says_enough { all().take(1).collect() } else { changes }
 }
 
+/// What stands above `advice` on a page.
+pub(crate) fn heading<'a>(advice: impl IntoIterator<Item = &'a Advice>) -> &'static str {
+    let changes_something = advice.into_iter().any(|advice| advice.change != NOTHING);
+    if changes_something { "What to change" } else { "What else to look at" }
+}
+
 /// The change, what it should bring, and why; only the latter where nothing is to be changed.
 pub fn in_a_sentence(advice: &Advice) -> String {
     match advice.change.as_str() {

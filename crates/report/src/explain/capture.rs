@@ -1,6 +1,6 @@
 //! A capture explained, flow by flow, in the words for a run.
 
-use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
+use super::{advice, bold, evidence, held_time, section, timeline};
 use crate::captured::{has_words, hidden, notes, packets_sentence, too_short, udp};
 use crate::captured_facts::remarks;
 use crate::captured_udp::{groups, in_place_of_tcp};
@@ -121,8 +121,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     }
     say(&packets_sentence(flow));
     remarks(flow).iter().for_each(|sentence| say(sentence));
-    lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
-    lines.extend(where_the_time_went(&flow.verdict, style));
+    lines.extend(held_time(&flow.verdict, style));
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();

@@ -1,7 +1,7 @@
 //! The output of another program explained, connection by connection, and what it does not show.
 
 use super::context::ExplainedRemark;
-use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
+use super::{advice, bold, evidence, held_time, section, timeline};
 use crate::prose::filled;
 use crate::quantity::{self, counted};
 use crate::table::Style;
@@ -192,8 +192,7 @@ fn explained(connection: &PastedConnection, style: Style) -> String {
     if let Some(text) = evidence::rule(finding.verdict.rule, finding.verdict.margin) {
         say(&text);
     }
-    lines.extend(section("Share of the time", &shares(finding.verdict.limited_fraction.as_ref(), style)));
-    lines.extend(where_the_time_went(&finding.verdict, style));
+    lines.extend(held_time(&finding.verdict, style));
     if let Some(diagnosis) = diagnosis {
         // One connection is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();

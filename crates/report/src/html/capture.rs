@@ -11,7 +11,7 @@ use crate::quantity::{self, QuantityKind, counted};
 use crate::segments::Segments;
 use crate::sheet::{SheetEntry, anchor};
 use crate::svg;
-use crate::verdicts::{in_a_sentence, wanted};
+use crate::verdicts::{heading, in_a_sentence, wanted};
 use crate::words::UNKNOWN;
 use maud::{Markup, html};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
@@ -242,7 +242,7 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
                 h3 { "What can't be known from here" }
                 ul { @for sentence in unknown(flow) { li { (sentence) } } }
                 @if !advice.is_empty() {
-                    h3 { "What to change" }
+                    h3 { (heading(advice.iter().copied())) }
                     ol {
                         @for change in advice {
                             li {

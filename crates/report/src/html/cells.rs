@@ -7,6 +7,7 @@ use super::{Page, capture, fix, later, tables};
 use crate::explain;
 use crate::quantity::{self, QuantityKind};
 use crate::sheet::{anchor, ping_sentence, problems};
+use crate::verdicts::{heading, in_a_sentence};
 use crate::words::limit_name;
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::CellResult;
@@ -132,12 +133,12 @@ fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
     html! {
         @if !all.is_empty() {
             div class="advice" {
-                h3 { "What to change" }
+                h3 { (heading(all.iter().copied())) }
                 ol {
                     @for advice in all {
                         li {
                             @if advice.set.is_empty() {
-                                (advice.change) ": " (advice.why)
+                                (in_a_sentence(advice))
                             } @else {
                                 code { (advice.change) } " " (advice.why)
                                 @if let Some(bps) = advice.predicted_bps { ". Predicted: " strong { (quantity::rate(bps)) } }
