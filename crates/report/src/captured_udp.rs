@@ -217,13 +217,14 @@ mod tests {
     #[test]
     fn a_capture_without_tcp_says_what_it_has() {
         let udp = UdpFlow { datagrams: 7, kind: UdpKind::Quic, ..UdpFlow::default() };
-        let not_understood = BTreeMap::from([("SCTP".to_owned(), 3), ("link type PPI (192)".to_owned(), 2)]);
+        let not_understood =
+            BTreeMap::from([("SCTP".to_owned(), 3), ("link type USB_LINUX (189)".to_owned(), 2)]);
         let found = Captured { packets: 12, udp_flows: vec![udp], not_understood, ..Captured::new() };
         assert_eq!(
             in_place_of_tcp(&found),
-            "No TCP connection carried data. The capture has 7 UDP datagrams in 1 flow (1 QUIC), 3 packets of SCTP, 2 packets of link type PPI (192)."
+            "No TCP connection carried data. The capture has 7 UDP datagrams in 1 flow (1 QUIC), 3 packets of SCTP, 2 packets of link type USB_LINUX (189)."
         );
-        assert_eq!(not_read(&found).as_deref(), Some("not read: 3 SCTP, 2 link type PPI (192)"));
+        assert_eq!(not_read(&found).as_deref(), Some("not read: 3 SCTP, 2 link type USB_LINUX (189)"));
         assert_eq!(remedies(&found).len(), 2);
         let empty = Captured::new();
         assert!(in_place_of_tcp(&empty).contains("no packets") && remedies(&empty).is_empty());

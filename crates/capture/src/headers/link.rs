@@ -1,6 +1,7 @@
 //! What stands before IP: the headers of the link, tags, labels and sessions (VLAN, PPPoE, MPLS, LLC).
 
 pub(super) mod ppp;
+mod prefixed;
 mod wireless;
 
 use super::Other;
@@ -9,6 +10,7 @@ use crate::read::LinkType;
 /// Link types: <https://www.tcpdump.org/linktypes.html>.
 const NULL: u16 = 0;
 pub(super) const ETHERNET: u16 = 1;
+const TOKEN_RING: u16 = 6;
 const PPP: u16 = 9;
 const FDDI: u16 = 10;
 /// What BSDs and OpenBSD write for raw IP instead of 101.
@@ -16,15 +18,25 @@ const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
 const PPP_SERIAL: u16 = 50;
 const PPP_ETHER: u16 = 51;
+const ATM: u16 = 100;
 const RAW: u16 = 101;
 const CISCO_HDLC: u16 = 104;
 const WIRELESS: u16 = 105;
+const FRAME_RELAY: u16 = 107;
 const LOOP: u16 = 108;
+const ENC: u16 = 109;
 const COOKED: u16 = 113;
+const PFLOG: u16 = 117;
+const PRISM: u16 = 119;
+const SUN_ATM: u16 = 123;
 const RADIOTAP: u16 = 127;
+const AVS: u16 = 163;
+const PPI: u16 = 192;
 const PPP_WITH_DIRECTION: u16 = 204;
 const IPV4: u16 = 228;
 const IPV6: u16 = 229;
+const NFLOG: u16 = 239;
+const PKTAP: u16 = 258;
 const COOKED_2: u16 = 276;
 
 /// Types of what is in a frame: <https://www.iana.org/assignments/ieee-802-numbers>.
@@ -99,15 +111,20 @@ impl<'a> Frame<'a> {
 /// The IP packet in `bytes`, and where it begins.
 #[inline(always)]
 pub(super) fn ip(link: LinkType, bytes: &[u8]) -> IpInFrame<'_> {
-    match link.0 {
-        ETHERNET => ethernet(Frame::new(bytes)),
-        RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Ok((bytes, 0)),
-        _ => rarer(link, Frame::new(bytes)),
+    of_type(link.0, Frame::new(bytes))
+}
+
+#[inline(always)]
+fn of_type(link: u16, frame: Frame<'_>) -> IpInFrame<'_> {
+    match link {
+        ETHERNET => ethernet(frame),
+        RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => frame.ip(),
+        _ => rarer(link, frame),
     }
 }
 
-fn rarer(link: LinkType, frame: Frame<'_>) -> IpInFrame<'_> {
-    match link.0 {
+fn rarer(link: u16, frame: Frame<'_>) -> IpInFrame<'_> {
+    match link {
         COOKED => cooked(frame.skip(14), frame.skip(16)),
         COOKED_2 => cooked(frame, frame.skip(20)),
         NULL | LOOP => loopback(frame),
@@ -118,7 +135,17 @@ fn rarer(link: LinkType, frame: Frame<'_>) -> IpInFrame<'_> {
         FDDI => fddi(frame),
         WIRELESS => wireless::frame(frame),
         RADIOTAP => wireless::radiotap(frame),
-        _ => Err(Other::Link(link.0)),
+        PRISM | AVS => prefixed::prism(frame),
+        PPI => prefixed::ppi(frame),
+        PKTAP => prefixed::pktap(frame),
+        NFLOG => prefixed::nflog(frame),
+        PFLOG => prefixed::pflog(frame),
+        ENC => prefixed::enc(frame),
+        TOKEN_RING => token_ring(frame),
+        ATM => llc(frame),
+        SUN_ATM => llc(frame.skip(4)),
+        FRAME_RELAY => frame_relay(frame.skip(2)),
+        _ => Err(Other::Link(link)),
     }
 }
 
@@ -191,6 +218,32 @@ fn fddi(frame: Frame<'_>) -> IpInFrame<'_> {
     match frame.chunk::<1>()?[0] & 0xf0 {
         LLC_FRAME => llc(frame.skip(FDDI_HEADER)),
         _ => Err(Other::Fddi),
+    }
+}
+
+/// Access and frame control, two addresses; where the first bit of the second is set, a route whose first byte has its length (IEEE 802.5 3.3).
+fn token_ring(frame: Frame<'_>) -> IpInFrame<'_> {
+    const HAS_ROUTE: u8 = 0x80;
+    const ROUTE_LENGTH: u8 = 0x1f;
+    let frame = frame.skip(8);
+    let route = match frame.chunk::<7>()? {
+        [source, .., first] if source & HAS_ROUTE != 0 => usize::from(first & ROUTE_LENGTH),
+        _ => 0,
+    };
+    llc(frame.skip(6 + route))
+}
+
+/// Behind the address: by RFC 2427, or as Cisco has it a type.
+fn frame_relay(frame: Frame<'_>) -> IpInFrame<'_> {
+    const UNNUMBERED: u8 = 0x03;
+    const SNAP: u8 = 0x80;
+    const IPV4: u8 = 0xcc;
+    const IPV6: u8 = 0x8e;
+    match *frame.chunk::<2>()? {
+        [UNNUMBERED, 0] => typed(frame.skip(6).number()?, frame.skip(8)),
+        [UNNUMBERED, IPV4 | IPV6] => frame.skip(2).ip(),
+        [UNNUMBERED, SNAP] => typed(frame.skip(5).number()?, frame.skip(7)),
+        _ => typed(frame.number()?, frame.skip(2)),
     }
 }
 

@@ -143,6 +143,38 @@ fn every_link_brings_the_same_segment() {
             ]
             .concat(),
         ),
+        ("token ring", 6, [&[0x10, 0x40][..], &[2; 12], &SNAP, &v4].concat()),
+        (
+            "token ring with a route",
+            6,
+            [&[0x10, 0x40][..], &[2; 6], &[0x82, 2, 2, 2, 2, 2, 6, 0xb0, 0, 1, 0, 0x10], &SNAP, &v4].concat(),
+        ),
+        ("ATM", 100, [&SNAP, &v4[..]].concat()),
+        ("ATM of Solaris", 123, [&[0x82, 0, 0, 100], &SNAP[..], &v4].concat()),
+        ("frame relay", 107, [&[0x18, 0x41, 3, 0xcc], &v4[..]].concat()),
+        ("frame relay with SNAP", 107, [&[0x18, 0x41, 3, 0, 0x80, 0, 0, 0, 8, 0], &v4[..]].concat()),
+        ("frame relay of Cisco", 107, [&[0x18, 0x41, 8, 0], &v4[..]].concat()),
+        ("Prism", 119, [&[0; 144], &wireless(0x08, 0x01, &[], &v4)[..]].concat()),
+        (
+            "AVS",
+            163,
+            [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 64][..], &[0; 56], &wireless(0x08, 0x01, &[], &v4)].concat(),
+        ),
+        ("PPI", 192, [&[0, 0, 8, 0, 105, 0, 0, 0], &wireless(0x08, 0x01, &[], &v4)[..]].concat()),
+        ("PKTAP", 258, [&[16, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 7, 7, 7, 7], &frame[..]].concat()),
+        ("PKTAP of a tunnel", 258, [&[12, 0, 0, 0, 1, 0, 0, 0, 12, 0, 0, 0], &v4[..]].concat()),
+        (
+            "NFLOG",
+            239,
+            [&[2, 0, 0, 5, 8, 0, 1, 0, 8, 0, 0, 0, 5, 0, 10, 0, 0, 9, 9, 9, 4, 0, 9, 0], &v4[..]].concat(),
+        ),
+        (
+            "NFLOG of the other order",
+            239,
+            [&[2, 0, 0, 5, 0, 8, 0, 1, 8, 0, 0, 0, 0, 4, 0, 9], &v4[..]].concat(),
+        ),
+        ("PFLOG", 117, [&[61][..], &[0; 63], &v4].concat()),
+        ("IPsec of OpenBSD", 109, [&[0, 0, 0, 2][..], &[0; 8], &v4].concat()),
         ("VXLAN", 101, vxlan(4789, &frame)),
         ("VXLAN of Linux", 1, ethernet(&[], 0x0800, &vxlan(8472, &frame))),
     ];
