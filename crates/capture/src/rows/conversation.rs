@@ -69,7 +69,7 @@ struct Speaker {
     piece_ns: u64,
     /// What that belongs to where it is shorter than a round trip; absent without one.
     piece: Option<Waiting>,
-    /// The first and the last payload of the other side since.
+    /// The first and the last payload of the other side since; before the first what was on its way to this side then.
     heard: Option<(NonZeroU64, u64)>,
     /// Whether something of it is not acknowledged, and how much was after its last payload.
     is_out: bool,
@@ -122,7 +122,7 @@ impl Conversation {
         if peer.last_ns.is_some() {
             peer.watch_window(connection, event);
             peer.watch_small(connection, event);
-            if event.payload > 0 && peer.heard.is_none() {
+            if event.payload > 0 && peer.heard.is_none_or(|(_, last)| peer.spoke_ns() > Some(last)) {
                 peer.end_transfer(connection, event.side);
             }
         }
@@ -219,7 +219,11 @@ impl Conversation {
         own.waits.resumptions =
             own.waits.resumptions.saturating_add(u32::from(is_burst && is_in_order && own.ends_full));
         own.flight_bytes = if is_new_flight { 0 } else { own.flight_bytes }.saturating_add(event.payload);
+        let under_way = own
+            .heard
+            .filter(|&(_, last)| !is_round_trip(now.saturating_sub(last), to_end_ns(connection, side)));
         own.begin_to_listen(now);
+        own.heard = under_way;
         let out_bytes = half.unacked_bytes();
         (own.is_out, own.is_ack_late) = (out_bytes > 0, false);
         own.out_bytes = u32::try_from(out_bytes).unwrap_or(u32::MAX);
@@ -327,7 +331,8 @@ impl Speaker {
     /// The other side said something.
     #[inline]
     fn hear(&mut self, now: u64) {
-        let first = self.heard.map(|(first, _)| first).or_else(|| NonZeroU64::new(now));
+        let before = self.heard.filter(|&(_, last)| Some(last) >= self.spoke_ns());
+        let first = before.map(|(first, _)| first).or_else(|| NonZeroU64::new(now));
         self.heard = first.map(|first| (first, now));
     }
 
@@ -386,7 +391,9 @@ impl Speaker {
         if self.is_out {
             return;
         }
-        if let Some((_, last)) = self.heard.as_mut().filter(|(_, last)| *last <= timer.from_ns.get()) {
+        let spoke_ns = self.spoke_ns();
+        let is_lost = |last: u64| last <= timer.from_ns.get() && Some(last) >= spoke_ns;
+        if let Some((_, last)) = self.heard.as_mut().filter(|(_, last)| is_lost(*last)) {
             let lost_ns = timer.to_ns - timer.from_ns.get();
             *last = timer.to_ns;
             self.lost_us = self.lost_us.saturating_add(u32::try_from(lost_ns / 1_000).unwrap_or(u32::MAX));
@@ -448,7 +455,11 @@ impl Speaker {
         let from_ns = self.spoke_ns().unwrap_or(begun_ns);
         let own_ns = to_end_ns(connection, side);
         let is_answered = |asked_ns: u64| is_round_trip(now.saturating_sub(asked_ns), own_ns);
-        let belongs_to = match self.heard.map(|(first, last)| (first.get(), last)) {
+        let heard = self.heard.map(|(first, last)| (first.get(), last));
+        let under_way = heard.filter(|&(_, last)| last < from_ns).map(|(_, last)| last);
+        let gap_ns = now.saturating_sub(from_ns);
+        let is_answer = !self.is_unfinished && !self.ends_full && is_round_trip(gap_ns, own_ns);
+        let belongs_to = match heard.filter(|_| under_way.is_none()) {
             // Sooner than anything can come from that end: it was under way already.
             Some((first, _)) if !is_answered(first) => {
                 self.is_under_way = true;
@@ -485,13 +496,19 @@ impl Speaker {
                     is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(RELEASED_NS);
                 if self.is_ack_late && is_released {
                     self.end_piece(connection);
-                    self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)
+                    self.waited_for_late_ack(connection, event, gap_ns / 1_000)
+                } else if let Some(asked_ns) = under_way.filter(|_| is_answer) {
+                    self.end_piece(connection);
+                    self.divide(gap_ns, own_ns.saturating_sub(from_ns - asked_ns), Waiting::Response);
+                    self.answers.add(now.saturating_sub(asked_ns));
+                    self.waits.turns = self.waits.turns.saturating_add(1);
+                    Waiting::Turns
                 } else {
                     // Nothing was outstanding at the sender: near it that shows at once, elsewhere by a pause that no loss makes.
                     let idle_ns = after_ack_ns.saturating_sub(own_ns);
                     let path_ns = full_ns(connection);
                     let is_short = path_ns > 0 && path_ns < SHORT_NS && idle_ns > LONG_BESIDE * path_ns;
-                    let is_pause = event.kind == SegmentKind::New && self.has_paused(after_ack_ns, path_ns);
+                    let is_pause = self.has_paused(after_ack_ns, path_ns);
                     let is_near = connection.near() == Some(side) && idle_ns >= path_ns;
                     if !(is_near || is_short || is_pause) {
                         return;

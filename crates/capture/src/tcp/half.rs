@@ -77,9 +77,16 @@ pub struct Half {
     waits_for_echo: bool,
     /// The lower half of the last timestamp: of several segments with one timestamp the echo may belong to any.
     last_stamp: u16,
-    /// The shortest time from one of its packets to an answer, and the last.
-    answers_us: Option<(u32, u32)>,
+    answers: Option<Answers>,
     pub(super) sender: Option<Box<Sender>>,
+}
+
+/// How long the other end took to answer, from the capture point.
+#[derive(Debug, Clone, Copy)]
+struct Answers {
+    least_us: u32,
+    /// The last, without those of an end that may have waited before it answered.
+    last_us: Option<u32>,
 }
 
 /// Marks of RFC 3168.
@@ -340,10 +347,17 @@ impl Half {
         }
     }
 
-    /// An answer came `us` after the packet that it answers.
+    /// An answer came at once, `us` after the packet that it answers.
     #[inline]
     pub(super) fn answered(&mut self, us: u32) {
-        self.answers_us = Some((self.answers_us.map_or(us, |(least, _)| least.min(us)), us));
+        self.take_answer(us, Some(us));
+    }
+
+    #[inline]
+    fn take_answer(&mut self, us: u32, last_us: Option<u32>) {
+        let before = self.answers.unwrap_or(Answers { least_us: us, last_us });
+        self.answers =
+            Some(Answers { least_us: before.least_us.min(us), last_us: last_us.or(before.last_us) });
     }
 
     /// An ACK for this direction's data.
@@ -368,7 +382,7 @@ impl Half {
                 let mut outcome = sender.take_ack(ack, &mut self.una, self.next);
                 outcome.shows_unseen |= shows_unseen;
                 if let Some(us) = outcome.rtt_us {
-                    self.answered(us);
+                    self.take_answer(us, ack.comes_between_data(us).then_some(us));
                 }
                 outcome
             }
@@ -489,12 +503,12 @@ impl Half {
 
     /// The shortest time from the capture point to the other end and back, by ACKs and echoed timestamps.
     pub fn answer_us(&self) -> Option<u32> {
-        self.answers_us.map(|(least, _)| least)
+        self.answers.map(|answers| answers.least_us)
     }
 
-    /// The last answer time: longer where the other end had nothing to answer with.
+    /// The last answer time, of those of an end that answered at once; else the shortest.
     pub fn last_answer_us(&self) -> Option<u32> {
-        self.answers_us.map(|(_, last)| last)
+        self.answers.map(|answers| answers.last_us.unwrap_or(answers.least_us))
     }
 
     /// `snd_nxt − snd_una`: sent and not acknowledged, bytes.
@@ -599,6 +613,12 @@ impl Half {
     /// already.
     pub fn data_ns(&self) -> Option<(u64, u64)> {
         self.sender.as_deref().and_then(|sender| Some((sender.first_ns?, sender.last_ns)))
+    }
+
+    /// The latter alone; absent before the first.
+    #[inline]
+    pub(super) fn last_data_ns(&self) -> Option<u64> {
+        self.sender.as_deref().map(|sender| sender.last_ns)
     }
 
     /// Whether the time between its first and its last data is unknown: the capture's clock was set back in between, or shows a time behind the

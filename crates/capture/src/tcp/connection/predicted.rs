@@ -84,7 +84,9 @@ fn take_ack(
     own.advertise(segment);
     own.acks_apart = true;
     let (to, mss) = (peer.una + news, peer.mss_bytes());
-    let outcome = peer.acknowledged(&Ack { segment, to, blocks: &[], is_bare: false, mss, full_rtt_us });
+    let ack =
+        Ack { segment, to, blocks: &[], is_bare: false, mss, full_rtt_us, spoke_ns: own.last_data_ns() };
+    let outcome = peer.acknowledged(&ack);
     (event.seq_from, event.seq_to, event.segments) = (own.next, own.next, 1);
     event.window_bytes = own.window_bytes();
     (event.ack, event.rtt_us, event.kind) = (Some(to), outcome.rtt_us, SegmentKind::PureAck);

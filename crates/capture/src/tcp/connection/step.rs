@@ -88,7 +88,8 @@ impl Connection {
         let answer = if flags.has(Flags::ACK) && !flags.has(Flags::RST) && peer.is_known {
             let is_bare = is_empty && (!window_differs || segment.options.has_sacks());
             own.acks_apart |= is_empty;
-            take_ack(segment, peer, &mut self.handshake, is_bare, full_rtt_us, event)
+            let spoke_ns = own.last_data_ns();
+            take_ack(segment, peer, &mut self.handshake, is_bare, full_rtt_us, spoke_ns, event)
         } else {
             Answer::default()
         };
@@ -130,6 +131,7 @@ fn take_ack(
     handshake: &mut Handshake,
     is_bare: bool,
     full_rtt_us: Option<u32>,
+    spoke_ns: Option<u64>,
     event: &mut Event,
 ) -> Answer {
     let to = peer.unwrap(segment.ack, peer.una).max(0).cast_unsigned();
@@ -142,7 +144,8 @@ fn take_ack(
     if to == before && !is_bare && event.sacks.count == 0 {
         return Answer::default();
     }
-    let ack = Ack { segment, to, blocks: event.sacks.blocks(), is_bare, mss: peer.mss_bytes(), full_rtt_us };
+    let (blocks, mss) = (event.sacks.blocks(), peer.mss_bytes());
+    let ack = Ack { segment, to, blocks, is_bare, mss, full_rtt_us, spoke_ns };
     let outcome = peer.acknowledged(&ack);
     (event.rtt_us, event.is_dsack) = (outcome.rtt_us, outcome.is_dsack);
     event.shows_unseen = outcome.shows_unseen;

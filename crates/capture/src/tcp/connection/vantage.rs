@@ -5,6 +5,10 @@ use crate::tcp::side::Side;
 
 /// The nearer end takes no more than this part of the path's RTT.
 const NEAR_PART: u32 = 10;
+/// An end that answers within this time takes it itself, however short the path …
+const OWN_US: u32 = 100;
+/// … where the other end takes this many times as long.
+const OTHER_TIMES: u32 = 5;
 /// A shorter RTT is the hosts' own time more than the path's.
 const RTT_MIN_US: u32 = 200;
 
@@ -66,11 +70,14 @@ impl Connection {
     pub(crate) fn vantage_by_clock(&self, resolution_us: u32) -> Vantage {
         let [Some(to_a), Some(to_b)] = self.answers_us() else { return Vantage::Unknown };
         let whole = to_a.saturating_add(to_b);
+        let is_near = |own: u32, other: u32| {
+            own <= whole / NEAR_PART || own <= OWN_US && own.saturating_mul(OTHER_TIMES) <= other
+        };
         if whole < RTT_MIN_US.max(resolution_us.saturating_mul(NEAR_PART)) {
             Vantage::Unknown
-        } else if to_a <= whole / NEAR_PART {
+        } else if is_near(to_a, to_b) {
             Vantage::NearA
-        } else if to_b <= whole / NEAR_PART {
+        } else if is_near(to_b, to_a) {
             Vantage::NearB
         } else {
             Vantage::Between

@@ -14,6 +14,8 @@ pub(in crate::tcp) struct Ack<'a> {
     pub(in crate::tcp) is_bare: bool,
     pub(in crate::tcp) mss: u32,
     pub(in crate::tcp) full_rtt_us: Option<u32>,
+    /// When the last data of the end that sent it had passed; absent before the first.
+    pub(in crate::tcp) spoke_ns: Option<u64>,
 }
 
 /// A least round trip below it may be none: a capture at the receiver sees the answer to a segment within some microseconds.
@@ -23,6 +25,14 @@ impl Ack<'_> {
     #[inline]
     pub(in crate::tcp) const fn now(&self) -> u64 {
         self.segment.time_ns
+    }
+
+    /// Whether data came from its sender in the `rtt_us` since what it acknowledges: that is acknowledged at once then. Else its sender may have waited
+    /// for an answer to a request, or for more data.
+    #[inline]
+    pub(in crate::tcp) fn comes_between_data(&self, rtt_us: u32) -> bool {
+        let sent_ns = self.now().saturating_sub(u64::from(rtt_us) * 1_000);
+        self.spoke_ns.is_some_and(|spoke_ns| spoke_ns > sent_ns)
     }
 
     /// TSecr.
