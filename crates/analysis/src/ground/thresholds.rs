@@ -494,6 +494,8 @@ thresholds! {
     receiver_risen_us: Judge, Microseconds = 2_000.0, Source::Kernel("tcp_rcv_rtt_measure_ts()");
     /// With fewer segments in a round trip the receiver's estimate of it says little.
     receiver_segments: Judge, Count = 20.0, Source::Catalogue;
+    /// … but where that many of them are the queue's: one may be what a pacer holds back.
+    receiver_queued: Judge, Count = 2.0, Source::Catalogue;
     /// A full path has a queue in this part of its rounds …
     receiver_queue_share: Infer, Share = 0.75, Source::Catalogue;
     /// … and where losses do not change the rate, in this part.

@@ -23,6 +23,8 @@ struct ReceiverSample {
     window: Option<u64>,
     unread: Option<f64>,
     out_of_order: u32,
+    /// Segments that were sent again so far; absent where that is not seen.
+    resent: Option<u32>,
     /// CE marks so far, or ACKs that tell of them; absent where nobody counts them.
     marks: Option<u32>,
     counts: Option<SegmentCounts>,
@@ -84,6 +86,7 @@ impl<'a> Receiving<'a> {
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+            resent: None,
             marks: info.received_ce_segments,
             counts: info.data_segs_in.zip(info.segs_out).map(|(came, sent)| SegmentCounts {
                 came,
@@ -109,6 +112,7 @@ impl<'a> Receiving<'a> {
             window,
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
+            resent: Some(row.retransmits),
             marks: Some(row.ece_acks),
             counts: None,
         });
@@ -341,7 +345,9 @@ fn round(
     let rtt_us = cut.samples.iter().filter_map(|sample| sample.rtt_us).min();
     let largest = cut.samples.iter().filter_map(|sample| sample.window).max();
     let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
-    let is_disordered = cut.next.out_of_order > first.out_of_order;
+    let is_out_of_order = cut.next.out_of_order > first.out_of_order;
+    // What others overtook was not lost.
+    let is_resent = cut.next.resent.zip(first.resent).is_none_or(|(now, before)| now > before);
     // What waits behind a hole comes in a lump.
     let received: Vec<(u64, u64)> =
         cut.samples.iter().chain([cut.next]).map(|sample| (sample.t_us, sample.received)).collect();
@@ -351,9 +357,9 @@ fn round(
         rate_bps,
         used: rtt_us.zip(largest).map(used),
         unread: cut.samples.iter().filter_map(|sample| sample.unread).fold(0.0, f64::max),
-        is_disordered,
+        is_disordered: is_out_of_order && is_resent,
         is_marked: cut.next.marks.zip(first.marks).map(|(now, before)| now > before),
-        idle_share: (!is_disordered)
+        idle_share: (!is_out_of_order)
             .then(|| idle_share(received.into_iter(), SEGMENT_BYTES as u64, thresholds))
             .flatten(),
     }

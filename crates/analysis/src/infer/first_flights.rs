@@ -99,13 +99,17 @@ impl Answer<'_> {
         let (smallest, widest) = waiting.first().zip(waiting.last())?;
         let grows = waiting.is_sorted_by_key(|flight| flight.bytes)
             && widest.bytes as f64 >= growth.powi(steps) * smallest.bytes as f64;
+        // Where whole flights are acknowledged at once each is a segment longer than the one before (RFC 5681, 3.1), and no other window always grows.
+        let always_grows = waiting.len() as u64 > thresholds.slow_start_rounds.whole()
+            && waiting.windows(2).all(|pair| pair[0].bytes < pair[1].bytes)
+            && widest.bytes as f64 >= growth * growth * smallest.bytes as f64;
         // An ACK lets out two segments for each that it acknowledges. A window that has grown enough lets out a stream.
         let most = thresholds.packet_doubled.value();
         let is_flight = flights.windows(2).all(|pair| pair[1].bytes as f64 <= most * pair[0].bytes as f64);
         // Less than a segment may be what a program held back.
         let goes_on = last.bytes >= end.mss_bytes.into();
         let is_larger = smallest.bytes as f64 >= least;
-        if !(is_let_out && is_whole && grows && is_flight && goes_on && is_larger) {
+        if !(is_let_out && is_whole && is_flight && goes_on && (grows && is_larger || always_grows)) {
             return None;
         }
         let used =
@@ -191,6 +195,14 @@ mod tests {
     fn the_window_that_a_flight_fills_is_the_receivers() {
         let [start] = &of(&[98_000, 90_000], 9)[..] else { panic!("none") };
         assert_eq!(start.window_used, Some(0.98));
+    }
+
+    #[test]
+    fn a_window_that_grows_by_a_segment_for_each_flight_is_the_congestion_windows() {
+        let flights = [3_000, 4_000, 5_000, 6_000, 7_000, 4_000];
+        assert_eq!(of(&flights, 9).len(), 1);
+        assert!(of(&flights, 3).is_empty(), "writes that end");
+        assert!(of(&[6_000, 7_000, 8_000, 9_000, 10_000, 4_000], 9).is_empty());
     }
 
     /// A second answer whose first flight has grown since, and one whose has not.

@@ -300,3 +300,90 @@ fn a_window_that_the_sender_exceeds_does_not_limit_it() {
     assert!(flow["in_flight_bytes"].as_u64() > Some(100_000), "{flow:#}");
     assert_ne!(flow["limited_by"], "rwnd", "{flow:#}");
 }
+
+/// What others overtook was not lost, a server's time before its first answer is no round trip, and a FIN that overtakes the last data ends the pause before
+/// them.
+#[test]
+fn a_stream_whose_segments_overtake_each_other_is_its_programs() {
+    const FIN: u8 = 1;
+    const WRITE: u32 = 1_200;
+    let mut capture = Capture::new(60_000);
+    let asked_us = capture.open([80, 80_000], None) + 20_000;
+    capture.send(asked_us, CLIENT, 241, PSH);
+    let begun_us = asked_us + 1_340_000;
+    for at in 0..600 {
+        let (us, seq) = (begun_us + at * 14_000, capture.sent[SERVER]);
+        let ids = [0, 1].map(|_| capture.next_id(SERVER));
+        capture.sent[SERVER] += 2 * WRITE;
+        let overtakes = at % 3 == 1;
+        for (later_us, number) in (0..).step_by(1_000).zip(if overtakes { [1, 0] } else { [0, 1] }) {
+            let flags = [0, PSH][number as usize];
+            capture.send_at(
+                us + later_us,
+                SERVER,
+                (seq + number * WRITE, WRITE),
+                (flags, ids[number as usize]),
+            );
+        }
+        if overtakes {
+            capture.ack(us + 50, CLIENT, seq);
+        }
+        capture.ack(us + 1_050, CLIENT, seq + 2 * WRITE);
+    }
+    let mut us = begun_us + 600 * 14_000;
+    capture.send(us, SERVER, 382, PSH);
+    capture.ack(us + 50, CLIENT, capture.sent[SERVER]);
+    us += 17_000_000;
+    capture.send(us, SERVER, 150, PSH);
+    capture.ack(us + 120_000, CLIENT, capture.sent[SERVER]);
+    us += 21_000_000;
+    let (seq, ids) = (capture.sent[SERVER], [0, 1].map(|_| capture.next_id(SERVER)));
+    capture.send_at(us, SERVER, (seq + 169, 0), (FIN, ids[1]));
+    capture.send_at(us + 200, SERVER, (seq, 169), (PSH, ids[0]));
+    let flow = capture.judged(SERVER).unwrap();
+    assert_eq!(holder(&flow), ["app", "rate"], "{flow}");
+    assert!(flow["limited_fraction"]["app"].as_f64().unwrap() > 0.75, "{flow}");
+}
+
+/// Host and guest of one machine, behind a slow line of the guest: what answers within some microseconds is where the capture was made.
+#[test]
+fn an_end_that_answers_at_once_is_near_however_short_the_path() {
+    let mut capture = Capture::new(60_000);
+    let begun_us = capture.open([680, 85], None);
+    for at in 0..400 {
+        let us = begun_us + at * 12_000;
+        capture.send(us, CLIENT, MSS, 0);
+        capture.ack(us + 300, SERVER, capture.sent[CLIENT]);
+    }
+    assert_eq!(capture.judged(CLIENT).unwrap()["vantage"], "receiver");
+}
+
+/// HTTP/2: the server's settings pass while the request is on its way.
+#[test]
+fn a_request_that_was_under_way_when_the_server_spoke_is_answered_later() {
+    let mut capture = Capture::new(60_000);
+    let mut us = capture.open([10, 20_000], None) + 1_000;
+    for _ in 0..3 {
+        // Sent before the request came.
+        let [asked, said] = [capture.sent[CLIENT], capture.sent[SERVER]];
+        let settings = Tcp::new(ISNS[SERVER] + said, ISNS[CLIENT] + asked, ACK | PSH, 38);
+        capture.send(us, CLIENT, 300, PSH);
+        capture.pass(us + 5_000, SERVER, Tcp { window: 60_000, ..settings });
+        capture.sent[SERVER] += 38;
+        capture.ack(us + 5_010, CLIENT, capture.sent[SERVER]);
+        capture.ack(us + 20_000, SERVER, capture.sent[CLIENT]);
+        us += 320_000;
+        for at in 0..6 {
+            capture.send(
+                us + at * 20,
+                SERVER,
+                if at == 5 { 400 } else { MSS },
+                if at == 5 { PSH } else { 0 },
+            );
+            capture.ack(us + at * 20 + 10, CLIENT, capture.sent[SERVER]);
+        }
+        us += 10_000;
+    }
+    let flow = capture.judged(SERVER).unwrap();
+    assert_eq!(holder(&flow), ["app", "response"], "{flow}");
+}

@@ -3,7 +3,7 @@
 use super::super::conditions::{arrival_pattern, is_unasked, is_waiting, paced_share};
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
-use super::path::has_risen;
+use super::path::{has_risen, queues_segments};
 
 pub(super) const REACHED: Rule = Rule {
     id: RuleId::new("pacing.reached"),
@@ -43,6 +43,7 @@ pub(super) const ARRIVES_EVENLY: Rule = Rule {
                 && trace.at_most(t.arrival_even, rate.unevenness)
                 && trace.below(t.arrival_bursts_often, rate.bursts_in_round_trip)
                 && trace.at_most(t.arrival_flat, rate.rtt_risen_most)
+                && !queues_segments(evidence, t, trace)
         })
     },
 };

@@ -190,8 +190,24 @@ pub(super) const ARRIVES_STEADILY: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         is_plateau(&whole, t.receiver_plateau, t, trace) && has_risen(whole.risen_always, t, trace)
+            || trace.at_most(t.receiver_plateau, whole.spread)
+                && is_never_silent(&whole, t, trace)
+                && queues_segments(evidence, t, trace)
     },
 };
+
+/// Whether packets show that some segments wait all the time behind others of their stream, of few in a round trip too: not those of another stream between
+/// these hosts. What a sender that paces acknowledges waits for its next segment, and what bursts acknowledge for the next burst.
+pub(super) fn queues_segments(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let Some(arrivals) = evidence.arrivals else { return false };
+    let (whole, bursts) = (arrivals.whole, arrivals.packets.and_then(|packets| packets.bursts_in_round_trip));
+    let queued =
+        whole.segments.zip(whole.risen_always).map(|(segments, risen)| segments * (1.0 - 1.0 / risen.times));
+    whole.streams == 1
+        && has_risen(whole.risen_always, t, trace)
+        && queued.is_some_and(|queued| trace.at_least(t.receiver_queued, queued))
+        && bursts.is_some_and(|bursts| trace.below(t.arrival_busy, bursts))
+}
 
 fn is_plateau(whole: &ArrivalsOfAll, spread: Threshold, t: &Thresholds, trace: &mut Trace) -> bool {
     trace.at_most(spread, whole.spread) && carries_enough(whole, t, trace) && is_never_silent(whole, t, trace)

@@ -445,3 +445,35 @@ fn what_a_receivers_socket_gets_in_each_round_trip_is_a_window_where_it_speaks_i
     assert_eq!(window(1.0, 0.15), "app.window.comes", "a sample of ten more or less");
     assert_eq!([window(0.9, 0.15), window(1.0, 0.16)], ["unknown.arrivals"; 2]);
 }
+
+/// A line of 1 Mbit/s in front of a path of a millisecond: three segments are a queue of 35 ms.
+#[test]
+fn a_queue_of_few_segments_is_a_full_path_where_nothing_else_makes_it() {
+    let rule = |streams: usize, [segments, times]: [f64; 2], bursts: f64| {
+        let whole = ArrivalsOfAll {
+            rounds: 50,
+            streams,
+            segments: Some(segments),
+            spread: 0.03,
+            risen_always: Some(Risen { times, above_us: 35_000.0 }),
+            ..ArrivalsOfAll::default()
+        };
+        let steady =
+            SteadyRate { share: 0.95, rtt_risen_most: 1.05, rtt_risen: 1.02, ..SteadyRate::default() };
+        let packets = ArrivingPackets {
+            steady: Some(steady),
+            bursts_in_round_trip: Some(bursts),
+            ..ArrivingPackets::default()
+        };
+        let arrivals = Arrivals { whole, packets: Some(packets), ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(1, [3.0, 50.0], 0.05), "path.arrives_steadily");
+    assert_eq!(rule(1, [1.0, 50.0], 0.05), "pacing.program.arrives_evenly", "one waits for its pacer");
+    for (other, why) in [
+        (rule(2, [3.0, 50.0], 0.05), "another stream's queue"),
+        (rule(1, [3.0, 50.0], 1.0), "bursts wait for the next one"),
+    ] {
+        assert_ne!(other, "path.arrives_steadily", "{why}");
+    }
+}
