@@ -219,6 +219,8 @@ pub struct Arrivals {
     pub is_slow_start: bool,
     /// Whether that came again after an idle time longer than the retransmission timer, with less than before.
     pub is_idle_restart: bool,
+    /// Whether what waits for its ACKs in flights grows from flight to flight, more slowly than that, and nothing was missing.
+    pub grows_in_flights: bool,
     /// Payload segments that the receiver itself sends in a round trip, over the whole of the stream; absent where that is not counted.
     pub spoken_in_round_trip: Option<f64>,
     /// What the packets show; absent where they were not captured near the receiver.

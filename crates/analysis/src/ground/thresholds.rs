@@ -548,6 +548,10 @@ thresholds! {
     resumed_seldom: Judge, Share = 0.25, Source::Kernel("tcp_write_xmit()");
     /// … of at least this many bursts.
     resumed_bursts: Infer, Count = 10.0, Source::Catalogue;
+    /// Of the flights of a window at least this part does.
+    resumed_mostly: Infer, Share = 0.75, Source::Kernel("tcp_write_xmit()");
+    /// Flights of a window that grows are this many times as large in their second half.
+    flights_grown: Infer, Times = 1.20, Source::Rfc("5681, 3.1");
     /// In slow start a third of the time brings this many times as much as the one before.
     receiver_starts: Judge, Times = 1.4, Source::Rfc("5681, 3.1");
     /// In slow start a round trip brings this many times as much as the one before, with an ACK for every second segment …

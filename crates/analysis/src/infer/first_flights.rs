@@ -1,5 +1,5 @@
 //! Slow start of transfers that end within their first flights: too few round trips to see a growth, but each flight waits for the ACKs of the one
-//! before although more was written (RFC 5681, 3.1; RFC 6928, 2).
+//! before although more was written (RFC 5681, 3.1; RFC 6928, 2). And flights that grow more slowly, as behind HyStart or in congestion avoidance.
 //!
 //! How long a flight waits is what its round trip took, also where that is longer than the least one.
 
@@ -8,12 +8,14 @@ use crate::ground::statistics::median;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::PacketSample;
 
-/// A slow start, and what its first round trip brought.
+/// A slow start or a slower growth, and what its first round trip brought.
 pub(super) struct Start {
     pub(super) interval: TimeInterval,
     pub(super) first: u64,
     /// Where most flights filled the advertised window: how much of it, in the median.
     pub(super) window_used: Option<f64>,
+    /// Whether it grows more slowly than in slow start.
+    pub(super) is_slow: bool,
 }
 
 /// What came since the last request.
@@ -99,17 +101,15 @@ impl Answer<'_> {
         let (smallest, widest) = waiting.first().zip(waiting.last())?;
         let grows = waiting.is_sorted_by_key(|flight| flight.bytes)
             && widest.bytes as f64 >= growth.powi(steps) * smallest.bytes as f64;
-        // Where whole flights are acknowledged at once each is a segment longer than the one before (RFC 5681, 3.1), and no other window always grows.
-        let always_grows = waiting.len() as u64 > thresholds.slow_start_rounds.whole()
-            && waiting.windows(2).all(|pair| pair[0].bytes < pair[1].bytes)
-            && widest.bytes as f64 >= growth * growth * smallest.bytes as f64;
         // An ACK lets out two segments for each that it acknowledges. A window that has grown enough lets out a stream.
         let most = thresholds.packet_doubled.value();
         let is_flight = flights.windows(2).all(|pair| pair[1].bytes as f64 <= most * pair[0].bytes as f64);
         // Less than a segment may be what a program held back.
         let goes_on = last.bytes >= end.mss_bytes.into();
         let is_larger = smallest.bytes as f64 >= least;
-        if !(is_let_out && is_whole && is_flight && goes_on && (grows && is_larger || always_grows)) {
+        let is_start = is_let_out && grows && is_flight && is_larger;
+        let usual = slow_growth(waiting, resumptions, thresholds).filter(|_| !is_start);
+        if !(is_whole && goes_on && (is_start || usual.is_some())) {
             return None;
         }
         let used =
@@ -119,9 +119,39 @@ impl Answer<'_> {
         let brings = |pair: &&[PacketSample]| pair[1].sent_bytes() > pair[0].sent_bytes();
         let last_us = self.samples.windows(2).rfind(brings).map(|pair| pair[1].t_us)?;
         let from = self.samples.iter().find(|sample| sample.sent_bytes() > self.before)?;
-        let interval = TimeInterval { from_us: from.t_us, to_us: last_us };
-        Some(Start { interval, first: smallest.bytes, window_used })
+        // A window that has become smaller than a flight holds the rest.
+        let closes = |sample: &&PacketSample| {
+            usual.zip(sample.rwnd_bytes).is_some_and(|(usual, window)| f64::from(window) < usual)
+        };
+        let closed = self.samples.iter().skip_while(closes).find(closes);
+        let to_us = closed.map_or(last_us, |closed| closed.t_us.min(last_us));
+        if to_us <= from.t_us {
+            return None;
+        }
+        let interval = TimeInterval { from_us: from.t_us, to_us };
+        Some(Start { interval, first: smallest.bytes, window_used, is_slow: !is_start })
     }
+}
+
+/// A flight of the second half of those that wait, bytes, where `resumptions` of them go on with what was written and they grow from the first half to the
+/// second, though some may be cut in the wrong place. No window but the congestion window grows all the time and is filled each time: a send buffer's flights are
+/// all the same.
+fn slow_growth(waiting: &[Flight], resumptions: usize, thresholds: &Thresholds) -> Option<f64> {
+    let goes_on = resumptions as f64 >= thresholds.resumed_mostly.value() * waiting.len() as f64;
+    let (early, late) = waiting.split_at(waiting.len() / 2);
+    let usual = |flights: &[Flight]| {
+        median(&flights.iter().map(|flight| flight.bytes as f64).collect::<Vec<f64>>()).unwrap_or(0.0)
+    };
+    let is_long = waiting.len() as u64 > thresholds.slow_start_rounds.whole();
+    let grown = thresholds.flights_grown.value();
+    let is_larger =
+        |flight: &Flight, other: &Flight, times: f64| flight.bytes as f64 >= times * other.bytes as f64;
+    // Some flights that were taken for one are much larger than the one before.
+    let is_one =
+        |at: usize| at == 0 || !is_larger(&waiting[at], &waiting[at - 1], thresholds.packet_doubled.value());
+    let falls =
+        (1..waiting.len()).any(|at| is_one(at - 1) && is_larger(&waiting[at - 1], &waiting[at], grown));
+    (is_long && goes_on && !falls && usual(late) >= grown * usual(early)).then(|| usual(late))
 }
 
 #[cfg(test)]
@@ -198,11 +228,18 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_grows_by_a_segment_for_each_flight_is_the_congestion_windows() {
+    fn flights_that_grow_slowly_are_the_congestion_windows() {
+        let is_slow = |flights: &[u64], resumptions| {
+            let found = of(flights, resumptions);
+            found.first().map(|start| start.is_slow)
+        };
         let flights = [3_000, 4_000, 5_000, 6_000, 7_000, 4_000];
-        assert_eq!(of(&flights, 9).len(), 1);
-        assert!(of(&flights, 3).is_empty(), "writes that end");
-        assert!(of(&[6_000, 7_000, 8_000, 9_000, 10_000, 4_000], 9).is_empty());
+        assert_eq!(is_slow(&flights, 9), Some(true));
+        assert_eq!(is_slow(&flights, 3), None, "writes that end");
+        let cut = [14_000, 14_000, 14_000, 17_000, 54_000, 20_000, 9_000];
+        assert_eq!(is_slow(&cut, 9), Some(true), "two flights were taken for one");
+        assert_eq!(is_slow(&[14_000, 28_000, 56_000, 112_000, 9_000], 9), Some(false));
+        assert_eq!(is_slow(&[14_000, 14_000, 15_000, 14_000, 15_000, 9_000], 9), None, "a buffer's");
     }
 
     /// A second answer whose first flight has grown since, and one whose has not.

@@ -16,6 +16,8 @@ pub(crate) struct SlowStart {
     pub(crate) is_restart: bool,
     /// Where most of its round trips filled the advertised window, which grew: how much of it, in the median.
     pub(crate) window_used: Option<f64>,
+    /// Whether it grows more slowly: the window after slow start.
+    pub(crate) is_slow: bool,
     /// What a round trip takes.
     pub(crate) rtt_us: u64,
 }
@@ -49,13 +51,14 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
             None => {
                 let mut starts = first_flights::starts(active, before(active), thresholds);
                 // Later the window may be one that does not grow.
-                starts.retain(|start| largest == 0 || is_restart(start));
+                starts.retain(|start| largest == 0 || start.is_slow || is_restart(start));
                 starts
             }
         };
         found.extend(starts.into_iter().map(|start| {
-            let (is_restart, Start { interval, window_used, .. }) = (is_restart(&start), start);
-            SlowStart { interval, is_restart, window_used, rtt_us }
+            let is_restart = !start.is_slow && is_restart(&start);
+            let Start { interval, window_used, is_slow, .. } = start;
+            SlowStart { interval, is_restart, window_used, is_slow, rtt_us }
         }));
         largest = largest.max(largest_flight(active, rtt_us));
     }
@@ -164,7 +167,7 @@ fn start(
     let is_whole = is_all && had == all;
     let interval = TimeInterval { from_us: first.t_us, to_us: if is_whole { last_us } else { end_us } };
     let fewest = if is_whole { fewest_of_all } else { thresholds.slow_start_rounds.whole() };
-    (is_start && steps >= fewest).then_some(Start { interval, first: of_first, window_used })
+    (is_start && steps >= fewest).then_some(Start { interval, first: of_first, window_used, is_slow: false })
 }
 
 /// The most that arrived in a round trip.

@@ -340,7 +340,8 @@ impl<'a> Diagnosing<'a> {
             from_us: start.interval.from_us,
             to_us: start.interval.to_us,
             arrivals: Some(Arrivals {
-                is_slow_start: start.window_used.is_none(),
+                is_slow_start: start.window_used.is_none() && !start.is_slow,
+                grows_in_flights: start.window_used.is_none() && start.is_slow,
                 is_idle_restart: start.is_restart,
                 window_used: start.window_used,
                 ..Arrivals::default()

@@ -99,6 +99,7 @@ pub static RULES: &[&Rule] = &[
     &receiver::UNREAD_ALONE,
     &cwnd::STARTUP,
     &cwnd::IDLE_RESTART,
+    &cwnd::FLIGHTS_GROW,
     &rwnd::ARRIVES_WHOLE,
     &app::WINDOW_ARRIVES,
     &app::ARRIVES_UNASKED,

@@ -171,6 +171,14 @@ pub(super) const STARTUP: Rule = Rule {
     },
 };
 
+/// Each flight is larger than the one before as a window grows that its ACKs fill: behind HyStart, in congestion avoidance, or with one ACK for each flight.
+pub(super) const FLIGHTS_GROW: Rule = Rule {
+    id: RuleId::new("cwnd.hystart_exit.flights"),
+    question: "Does each flight wait for its ACKs behind a full segment, with nothing missing, and are later flights larger?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, _, _| evidence.arrivals.is_some_and(|arrivals| arrivals.grows_in_flights),
+};
+
 /// A window that was kept would have been let out at once.
 pub(super) const IDLE_RESTART: Rule = Rule {
     id: RuleId::new("cwnd.idle_restart.arrives"),
