@@ -147,10 +147,10 @@ fn slow_growth(waiting: &[Flight], resumptions: usize, thresholds: &Thresholds) 
     let is_larger =
         |flight: &Flight, other: &Flight, times: f64| flight.bytes as f64 >= times * other.bytes as f64;
     // Some flights that were taken for one are much larger than the one before.
-    let is_one =
+    let is_single =
         |at: usize| at == 0 || !is_larger(&waiting[at], &waiting[at - 1], thresholds.packet_doubled.value());
     let falls =
-        (1..waiting.len()).any(|at| is_one(at - 1) && is_larger(&waiting[at - 1], &waiting[at], grown));
+        (1..waiting.len()).any(|at| is_single(at - 1) && is_larger(&waiting[at - 1], &waiting[at], grown));
     (is_long && goes_on && !falls && usual(late) >= grown * usual(early)).then(|| usual(late))
 }
 

@@ -353,6 +353,7 @@ impl Half {
         self.take_answer(us, Some(us));
     }
 
+    /// An answer came after `us`; `last_us` is the same where its end did not wait before it.
     #[inline]
     fn take_answer(&mut self, us: u32, last_us: Option<u32>) {
         let before = self.answers.unwrap_or(Answers { least_us: us, last_us });
