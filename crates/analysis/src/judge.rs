@@ -1,7 +1,7 @@
 //! The judge: evidence in, verdict with its rule and its margin out.
 //!
 //! Intervals of at least a round trip become [`Evidence`](pipefill_core::evidence::Evidence), the first rule of [`RULES`] that holds names
-//! who holds each, the [`ledger`] owns the time, and [`REVISIONS`] change what only the whole flow shows. `docs/guide/verdicts.md` lists
+//! who holds each, the `ledger` owns the time, and [`REVISIONS`] change what only the whole flow shows. `docs/guide/verdicts.md` lists
 //! them. No rule asks who made the record.
 
 mod both_captures;

@@ -1,7 +1,7 @@
 //! Samples of every connection, by its packets: what they show of each direction, every 10 ms. No estimate and no verdict.
 //!
-//! Memory: samples of a connection are thinned out beyond [`SAMPLES_MAX`], and all together bounded by [`ALL_SAMPLES_MAX`]; connections beyond
-//! that have their counts and no samples. At most [`LOGS_MAX`] of them have a log.
+//! Memory: samples of a connection are thinned out beyond `SAMPLES_MAX`, and all together bounded by `ALL_SAMPLES_MAX`; connections beyond
+//! that have their counts and no samples. At most `LOGS_MAX` of them have a log.
 
 mod bucket;
 mod conversation;

@@ -1,6 +1,6 @@
 //! Everything Linux: namespaces, the data path, traffic and telemetry on this machine's real kernel.
 //!
-//! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
+//! The only crate with `unsafe` (all of it under `sys`), clocks, threads inside a run, or a need for privileges.
 //! Never: a global setting changed (but an interface that [`shaping`] was asked for), a name left behind, or a figure derived from the records that it writes.
 
 mod attributes;

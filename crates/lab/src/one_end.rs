@@ -1,6 +1,6 @@
 //! One end of a test whose other end is on another machine: its streams at work, what they have counted, and samples of their sockets.
 //!
-//! The applications are a run's ([`crate::traffic`]); the caller decides when the test ends.
+//! The applications are a run's (`traffic`); the caller decides when the test ends.
 
 mod instrument;
 mod sockets;

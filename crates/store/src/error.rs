@@ -29,7 +29,7 @@ pub enum StoreError {
     /// A record that is not what was written.
     #[error("{0}")]
     Damaged(DamagedRun),
-    /// An [`EXPERIMENT`] that is not what was written.
+    /// An `experiment.json` that is not what was written.
     #[error("{} is damaged: {why}", .file.display())]
     DamagedExperiment {
         /// The file.
@@ -37,7 +37,7 @@ pub enum StoreError {
         /// What is wrong.
         why: String,
     },
-    /// An [`EXPERIMENT`] of another schema.
+    /// An `experiment.json` of another schema.
     #[error("{}: schema {found}, and this pipefill reads schema {reads}", .file.display())]
     Schema {
         /// The file.

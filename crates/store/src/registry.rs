@@ -48,7 +48,7 @@ struct Active {
 
 impl Registry {
     /// `$XDG_RUNTIME_DIR/pipefill` where that is a directory of this user, `/run/user/UID/pipefill` likewise, and `pipefill-UID` in
-    /// [`TEMPORARY`]. To be called before a user namespace is entered: the number in the name is the user's outside.
+    /// `/tmp`, `/dev/shm` or `/var/tmp`. To be called before a user namespace is entered: the number in the name is the user's outside.
     ///
     /// # Errors
     /// [`StoreError::File`] where `/proc` can't be read.

@@ -1,6 +1,6 @@
 //! Values and how much each weighs, in memory that does not grow with their number: what a median of a long run comes from.
 //!
-//! Exact up to [`MOST`] distinct values; past that values are told apart by fewer leading bits, as many as fit. Never: a
+//! Exact up to `MOST` distinct values; past that values are told apart by fewer leading bits, as many as fit. Never: a
 //! result that depends on the order in which the values came.
 
 use crate::ground::distribution::{Distribution, PERCENTS};

@@ -30,7 +30,7 @@ impl RuleId {
 }
 
 impl<'de> Deserialize<'de> for RuleId {
-    /// The rule of that name; [`OTHER`] for one that this version does not have.
+    /// The rule of that name; `other` for one that this version does not have.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = Cow::<'de, str>::deserialize(deserializer)?;
         Ok(rule_ids().find(|id| id.as_str() == name).unwrap_or(OTHER))
