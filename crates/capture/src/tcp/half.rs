@@ -20,6 +20,11 @@ const UNTIMED_NS: u64 = u64::MAX;
 /// Of a SYN without the option (RFC 9293 3.7.1).
 const MSS_DEFAULT_V4: u16 = 536;
 const MSS_DEFAULT_V6: u16 = 1220;
+/// So many windows that are filled to the byte as they stand in the header are no chance; behind them, data that no such window allowed.
+const FILLED_WINDOWS: u8 = 3;
+const OVERFILLED: u8 = u8::MAX;
+/// Smaller windows than so many segments may equal what a program writes at once.
+const FILLED_SEGMENTS: u64 = 8;
 /// MTU 1500 without headers, where no handshake was captured.
 const MSS_V4: u16 = 1460;
 const MSS_V6: u16 = 1440;
@@ -37,7 +42,8 @@ pub struct Half {
     pub(super) has_data_again: bool,
     pub(super) has_fin: bool,
     pub(super) has_timestamps: bool,
-    mss_option: Option<u16>,
+    /// `tcp_parse_options()`: 0 is none.
+    mss_option: Option<NonZeroU16>,
     shift_option: Option<u8>,
     sack_option: bool,
     /// SACKs may come back: both SYNs said so, or one was not seen.
@@ -52,6 +58,8 @@ pub struct Half {
     widest_field: u16,
     window_is_scaled: bool,
     has_window: bool,
+    /// How often data had filled its window to the byte as it stands in the header, while the scale is open.
+    filled_windows: u8,
     /// The window of the last segment in bytes.
     window_bytes: Option<u32>,
     ecn: EcnCounts,
@@ -173,6 +181,30 @@ impl Half {
         };
     }
 
+    /// A segment that acknowledges data of `peer`, before it is taken: a sender that waits for it may have filled the window. Of windows that are filled to the
+    /// byte as they stand in the header there is no scale, also where no handshake says so.
+    #[inline(always)]
+    pub(super) fn watch_right_edge(&mut self, peer: &Self) {
+        if self.scale.is_none() && self.window_is_scaled {
+            self.take_filled(peer.unacked_bytes(), FILLED_SEGMENTS * u64::from(peer.effective_mss));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_filled(&mut self, flight: u64, least: u64) {
+        let window = u64::from(self.window_field);
+        if flight > window {
+            self.filled_windows = OVERFILLED;
+        } else if flight == window && window >= least && self.filled_windows != OVERFILLED {
+            self.filled_windows += 1;
+            if self.filled_windows == FILLED_WINDOWS {
+                self.scale = Some(0);
+                self.scale_window();
+            }
+        }
+    }
+
     /// Whether the window of `segment` is the one that was advertised before, and none of the kinds that are watched.
     #[inline(always)]
     pub(super) const fn advertises_again(&self, segment: &Segment) -> bool {
@@ -201,7 +233,7 @@ impl Half {
     pub(super) fn take_syn(&mut self, segment: &Segment) {
         self.has_syn = true;
         self.note_syn(segment);
-        self.mss_option = segment.options.mss;
+        self.mss_option = segment.options.mss.and_then(NonZeroU16::new);
         self.shift_option = segment.options.window_scale;
         self.sack_option = segment.options.sack_permitted;
         self.has_timestamps = segment.options.timestamps.is_some();
@@ -266,7 +298,8 @@ impl Half {
     pub(super) fn set_mss(&mut self, peer: &Self, is_v6: bool) {
         let (usual, default) = if is_v6 { (MSS_V6, MSS_DEFAULT_V6) } else { (MSS_V4, MSS_DEFAULT_V4) };
         let without_option = peer.has_syn.then_some(default).filter(|_| peer.mss_option.is_none());
-        let options = [self.mss_option, peer.mss_option, without_option].into_iter().flatten().min();
+        let [own_option, peer_option] = [self.mss_option(), peer.mss_option()];
+        let options = [own_option, peer_option, without_option].into_iter().flatten().min();
         let has_timestamps = match (self.has_syn, peer.has_syn) {
             (true, true) => self.has_timestamps && peer.has_timestamps,
             _ => self.has_timestamps || peer.has_timestamps,
@@ -274,9 +307,8 @@ impl Half {
         let size = if has_timestamps { TIMESTAMPS_SIZE } else { 0 };
         self.effective_mss = options.unwrap_or(usual).saturating_sub(size).max(MSS_MIN);
         // What the other end takes, also where this end's own link is said to take less, or where timestamps come on top.
-        let accepted = peer.mss_option.or(self.mss_option).unwrap_or(usual).max(self.effective_mss);
-        self.largest_segment =
-            accepted.min(self.mss_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
+        let accepted = peer_option.or(own_option).unwrap_or(usual).max(self.effective_mss);
+        self.largest_segment = accepted.min(own_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
     }
 
     /// New data of this side: into which sizes they are cut. A sender cuts less than a segment too where the window of `peer` is small.
@@ -438,8 +470,8 @@ impl Half {
     }
 
     /// The MSS option of its SYN.
-    pub const fn mss_option(&self) -> Option<u16> {
-        self.mss_option
+    pub fn mss_option(&self) -> Option<u16> {
+        self.mss_option.map(NonZeroU16::get)
     }
 
     /// Payload of a full segment: from the options of the handshake, else of an MTU of 1500.

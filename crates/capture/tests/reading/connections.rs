@@ -150,6 +150,34 @@ fn without_the_option_windows_are_not_scaled_and_without_a_handshake_it_is_not_k
     assert_eq!([Side::A, Side::B].map(|side| connection.half(side).window_scale()), [None, Some(5)]);
 }
 
+/// A server whose handshake was not seen sends as much as `flight` says, and waits for the ACK of all of it, which has this window. The scale of the
+/// windows in the end.
+fn scale_of(window: u16, flights: &[usize]) -> Option<u8> {
+    let mut script = Script::default();
+    let mut sent = 1;
+    for (turn, &flight) in flights.iter().enumerate() {
+        let us = 20_000 * turn as u64;
+        let cuts = std::iter::successors(Some(flight), |left| left.checked_sub(1460));
+        for left in cuts.filter(|&left| left > 0) {
+            script.at(us, &Tcp { window: 1_000, ..Tcp::new(sent, 1, ACK, left.min(1460)) });
+            sent += left.min(1460) as u32;
+        }
+        script.at(us + 10_000, &Tcp { window, ..Tcp::new(1, sent, ACK, 0) }.back());
+    }
+    script.state().half(Side::B).window_scale()
+}
+
+#[test]
+fn windows_that_are_filled_to_the_byte_have_no_scale() {
+    assert_eq!(scale_of(17_520, &[2_920, 17_520, 17_520, 17_520]), Some(0));
+    assert_eq!(scale_of(17_000, &[2_920, 17_000, 17_000, 17_000]), Some(0));
+    // Twice by chance; more than it allows, at first or later; what a program writes at once; less than it allows.
+    assert_eq!(scale_of(17_520, &[2_920, 17_520, 17_520]), None);
+    assert_eq!(scale_of(17_520, &[2_920, 17_520, 18_980, 17_520, 17_520]), None);
+    assert_eq!(scale_of(1_024, &[2_920, 1_024, 1_024, 1_024]), None);
+    assert_eq!(scale_of(17_520, &[2_920, 16_060, 16_060, 16_060, 16_060]), None);
+}
+
 #[test]
 fn a_hole_that_sacks_show_is_filled_fast() {
     let mut script = Script::open();

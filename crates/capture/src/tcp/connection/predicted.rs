@@ -81,6 +81,7 @@ fn take_ack(
     }
     own.count(segment);
     own.take_stamps(segment, peer);
+    own.watch_right_edge(peer);
     own.advertise(segment);
     own.acks_apart = true;
     let (to, mss) = (peer.una + news, peer.mss_bytes());

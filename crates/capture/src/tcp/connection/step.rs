@@ -76,6 +76,9 @@ impl Connection {
         let (own, peer) = pair(&mut self.halves, side);
         own.count(segment);
         own.take_stamps(segment, peer);
+        if flags.has(Flags::ACK) && peer.unwrap(segment.ack, peer.una) > peer.una as i64 {
+            own.watch_right_edge(peer);
+        }
         let window_differs = own.advertise(segment);
         let from = own.unwrap(segment.seq, own.next);
         let controls = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
