@@ -1,16 +1,19 @@
 //! pcap: a header, then records of one link type (draft-ietf-opsawg-pcap).
 //!
 //! Read are the forms of microseconds and of nanoseconds, in both byte orders, and the records of the "modified" form (a1b2cd34), whose
-//! headers are eight bytes longer.
+//! headers are eight bytes longer. Some programs write these, or four bytes more (Nokia's), under the usual magic: the second record shows it.
 
 use super::order::Order;
 use super::{LinkType, PACKET_LIMIT, Packet, Problem, ReadError, Source};
 use std::io::Read;
 
 const HEADER: usize = 24;
+const SECOND_NS: u64 = 1_000_000_000;
+const YEAR_NS: u64 = 31_536_000 * SECOND_NS;
 /// Before this minor version records have the original length first, and with it in either order (libpcap, `lengths_swapped`).
 const LAST_SWAPPED_MINOR: u16 = 3;
 const RECORD: usize = 16;
+const NOKIA_RECORD: usize = 20;
 const MODIFIED_RECORD: usize = 24;
 
 pub(super) struct Pcap {
@@ -27,6 +30,7 @@ pub(super) struct Record {
     time_ns: u64,
     captured: u32,
     original: u32,
+    is_in_second: bool,
 }
 
 impl Pcap {
@@ -55,7 +59,34 @@ impl Pcap {
         // The upper half has the length of the frame check sequence (draft-ietf-opsawg-pcap, 4).
         let link = LinkType((order.u32_at(header, 20) & 0xffff) as u16);
         source.consume(HEADER);
-        Ok(Some(Self { order, link, ns_per_tick, record, may_swap_lengths: minor <= LAST_SWAPPED_MINOR }))
+        let mut form =
+            Self { order, link, ns_per_tick, record, may_swap_lengths: minor <= LAST_SWAPPED_MINOR };
+        if record == RECORD && ns_per_tick > 1 {
+            form.record = form.record_length(source);
+        }
+        Ok(Some(form))
+    }
+
+    /// How long a record's header is: longer than it should be, where only so the first record is followed by others. What can't be read is an error later.
+    fn record_length<R: Read>(&self, source: &mut Source<'_, R>) -> usize {
+        let mut header = |at: usize| {
+            source.fill(at + RECORD).ok()?;
+            source.available().get(at..)?.first_chunk().map(|bytes| self.header(bytes))
+        };
+        let may_be =
+            |record: &Record| record.is_in_second && record.captured <= record.original.min(PACKET_LIMIT);
+        let Some(first) = header(0).filter(|first| first.captured <= PACKET_LIMIT) else { return RECORD };
+        let second = |record: usize| record + first.captured as usize;
+        if header(second(RECORD)).is_none_or(|next| may_be(&next)) {
+            return RECORD;
+        }
+        let is_near = |record: &Record| may_be(record) && record.time_ns.abs_diff(first.time_ns) < YEAR_NS;
+        let are_others = |record: usize| {
+            let next = header(second(record)).filter(is_near)?;
+            let third = second(record) + record + next.captured as usize;
+            header(third).is_none_or(|record| is_near(&record)).then_some(record)
+        };
+        [NOKIA_RECORD, MODIFIED_RECORD].into_iter().find_map(are_others).unwrap_or(RECORD)
     }
 
     /// The next record, all of which the buffer then has; `None` at the end.
@@ -75,8 +106,9 @@ impl Pcap {
         if self.may_swap_lengths && captured > original {
             (captured, original) = (original, captured);
         }
-        let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(ticks) * self.ns_per_tick;
-        Record { time_ns, captured, original }
+        let part_ns = u64::from(ticks) * self.ns_per_tick;
+        let time_ns = u64::from(seconds) * SECOND_NS + part_ns;
+        Record { time_ns, captured, original, is_in_second: part_ns < SECOND_NS }
     }
 
     /// The record that `available` begins with, if all of it is there.

@@ -286,6 +286,27 @@ fn before_version_2_4_the_lengths_of_a_packet_stand_in_the_other_order() {
     }
 }
 
+/// Under the usual magic.
+#[test]
+fn records_with_longer_headers_are_known_by_the_one_behind_the_first() {
+    let entries = [0, 500_000, 1_250_000].map(|us| entry(1_600_000_000_000_000_000 + us * 1_000));
+    for order in [LITTLE, BIG] {
+        let bytes = pcap(order, false, &entries);
+        let (header, records) = bytes.split_at(24);
+        let record = records.len() / entries.len();
+        for more in [0, 4, 8] {
+            let longer =
+                |record: &[u8]| [&record[..16], &[0, 0, 0, 5, 0, 8, 0, 1][..more], &record[16..]].concat();
+            let records: Vec<u8> = records.chunks(record).flat_map(longer).collect();
+            let (packets, error) = read_all(&[header, &records].concat()[..]);
+            assert_eq!((packets, error), (plain(&entries), None), "{more} bytes more");
+        }
+        // What is damaged behind the first packet is no other form.
+        let damaged = [header, &records[..record], &[0xff; 40]].concat();
+        assert_eq!(read_all(&damaged[..]).0, plain(&entries[..1]));
+    }
+}
+
 #[test]
 fn a_reader_that_fails_is_told() {
     struct Fails;
