@@ -24,6 +24,10 @@ use samples::{Clocking, SamplePair};
 
 /// From one sample to the next, nanoseconds.
 const EVERY_NS: u64 = 10_000_000;
+/// The first samples come as often as flights do, where these bring so many segments: twice in a round trip, but no more often than this.
+const EARLY_SAMPLES: usize = 32;
+const EARLY_SEGMENTS: u32 = 2;
+const EARLY_NS: u64 = 1_000_000;
 /// Samples of one connection; beyond it each two become one.
 const SAMPLES_MAX: usize = 1 << 12;
 /// Samples of all connections together.
@@ -128,7 +132,7 @@ impl Observer for Sampling {
         if followed.stretch != connection.stretch() {
             followed.clock_was_set(connection.stretch(), event.time_ns);
         }
-        let is_due = event.time_ns >= followed.next_ns;
+        let is_due = event.time_ns >= followed.next_ns && followed.is_due(connection, event);
         let before = followed.samples.len();
         if is_due {
             followed.fill_the_pause(connection, event);
@@ -241,7 +245,23 @@ impl Followed {
             SamplePair::halve(&mut self.samples);
             self.every_ns *= 2;
         }
-        self.next_ns = event.time_ns.saturating_add(self.every_ns);
+        let early_ns = connection.full_rtt_us().map(|us| (u64::from(us) * 1_000 / 2).max(EARLY_NS));
+        let early_ns = early_ns.filter(|_| self.samples.len() < EARLY_SAMPLES);
+        self.next_ns =
+            event.time_ns.saturating_add(early_ns.map_or(self.every_ns, |ns| ns.min(self.every_ns)));
+    }
+
+    /// At [`Self::next_ns`] or later: whether it is the usual time, or one side has sent segments since the last sample.
+    #[inline(never)]
+    fn is_due(&self, connection: &Connection, event: &Event) -> bool {
+        let is_usual = self
+            .samples
+            .last()
+            .is_none_or(|last| event.time_ns >= last.time_ns.saturating_add(self.every_ns));
+        is_usual
+            || Side::BOTH.into_iter().any(|side| {
+                self.clocking[side as usize].new_bytes() >= EARLY_SEGMENTS * connection.half(side).mss_bytes()
+            })
     }
 
     /// Nothing passed since shortly after the last sample: what was out after the last packet stayed out.

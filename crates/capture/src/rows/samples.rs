@@ -145,6 +145,11 @@ impl Clocking {
         (self.out, self.acked_to) = (0, own.acked_to().max(own.sent_to().saturating_sub(new_bytes)));
     }
 
+    /// New payload since the last sample.
+    pub(super) const fn new_bytes(&self) -> u32 {
+        self.prompt.saturating_add(self.unprompted)
+    }
+
     /// The same, and no time since an earlier ACK is known.
     pub(super) fn begin_anew(&mut self) {
         self.begin();
