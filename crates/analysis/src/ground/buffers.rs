@@ -43,6 +43,9 @@ pub(crate) const UNSCALED: u64 = 65_535;
 /// A receiver with a buffer of 2^(n + this) bytes to the next power of two has a scale of n (`tcp_select_initial_window()`).
 pub(crate) const SCALE_BITS: u32 = 15;
 
+/// A receiver keeps back a segment of its buffer (`tcp_init_buffer_space()`): at most a jumbo frame's, whatever MSS the path has made of it.
+pub(crate) const KEPT_BACK: u64 = 8_960;
+
 /// The scale of Linux's usual maximum of `tcp_rmem`, 6 MiB.
 pub(crate) const USUAL_SCALE: u8 = 7;
 

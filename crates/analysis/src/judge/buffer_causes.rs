@@ -1,7 +1,7 @@
 //! Why a window, a buffer, a pacing rate, a CPU or a path gives no more, and a congestion window of whose sender nothing is seen: as a scenario asked for it, or as sockets, packets and threads show it.
 
 use crate::ground::buffers::{
-    SCALE_BITS, SCALE_OF_OTHERS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled,
+    KEPT_BACK, SCALE_BITS, SCALE_OF_OTHERS, UNSCALED, USUAL_SCALE, send_maximum, windows, windows_are_scaled,
 };
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, FlowSpec};
@@ -154,19 +154,23 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
             (false, true) => None,
         };
     }
-    if has_doubled {
-        return Some(Cause::Maximum);
-    }
     // Which buffer a scale is made for, Linux's code tells: other stacks use one scale for all buffers, and a larger one.
     let is_linux = buffers.receiver_stack == Some(Stack::Linux);
     let may_be_linux = buffers.receiver_stack.is_none() && scale < SCALE_OF_OTHERS;
+    // A buffer that a program has set before the handshake has the smallest scale for it. A smaller `tcp_rmem` leaves that of its maximum, of which a
+    // part is window, or of `rmem_max`.
+    let is_smallest = (is_linux || may_be_linux) && scale < USUAL_SCALE && needs_scale(window.bytes, scale);
+    if is_smallest && (!has_doubled || begins_cut(buffers, thresholds)) {
+        return Some(Cause::Program);
+    }
+    if has_doubled {
+        return Some(Cause::Maximum);
+    }
     if !is_linux && !may_be_linux {
         return None;
     }
-    // A buffer that a program has set before the handshake has the smallest scale for it. A smaller `tcp_rmem` leaves that of its maximum, of which a
-    // part is window, or of `rmem_max`.
     if scale < USUAL_SCALE {
-        return Some(if needs_scale(window.bytes, scale) { Cause::Program } else { Cause::Maximum });
+        return Some(Cause::Maximum);
     }
     let is_most = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
     // Else a program has set the buffer after the handshake, or `rmem_max` has made the scale and `tcp_rmem` is smaller: the SYN shows a `tcp_rmem`
@@ -178,14 +182,21 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
 /// advertises whole segments, as far as its field goes.
 fn begins_small(buffers: &BufferEvidence, thresholds: &Thresholds) -> bool {
     let Some((window, segment)) = buffers.syn_window.zip(buffers.segment) else { return false };
-    let is_cut_by_age = window as f64 <= thresholds.syn_window_segments.value() * segment as f64;
-    !is_cut_by_age && window + 2 * segment <= UNSCALED
+    !begins_cut(buffers, thresholds) && window + 2 * segment <= UNSCALED
 }
 
-/// Whether the header could not hold a window of `bytes` with a smaller scale.
+/// Whether the SYN shows a Linux whose first windows are small whatever the buffer is, so that no buffer grows with them.
+fn begins_cut(buffers: &BufferEvidence, thresholds: &Thresholds) -> bool {
+    let shown = buffers.syn_window.zip(buffers.segment);
+    shown.is_some_and(|(window, segment)| {
+        window as f64 <= thresholds.syn_window_segments.value() * segment as f64
+    })
+}
+
+/// Whether the header could not hold all of a buffer with a window of `bytes` with a smaller scale.
 const fn needs_scale(bytes: u64, scale: u8) -> bool {
     match scale.checked_sub(1) {
-        Some(smaller) => bytes > UNSCALED << smaller,
+        Some(smaller) => bytes + KEPT_BACK > UNSCALED << smaller,
         None => true,
     }
 }
@@ -321,7 +332,8 @@ mod tests {
         let grown = Some(Plateau { first_bytes: 65_536, ..steady(300_000).unwrap_or_default() });
         for stack in [None, Some(Stack::Linux)] {
             assert_eq!(small(stack, steady(300_000)), Some(Cause::Program), "the smallest scale for it");
-            assert_eq!(small(stack, steady(262_000)), Some(Cause::Maximum), "that of a larger tcp_rmem");
+            assert_eq!(small(stack, steady(260_696)), Some(Cause::Program), "of 256 KiB, less a segment");
+            assert_eq!(small(stack, steady(253_000)), Some(Cause::Maximum), "that of a larger tcp_rmem");
             assert_eq!(small(stack, grown), Some(Cause::Maximum), "it was half and less");
         }
         assert_eq!(small(Some(Stack::Windows), steady(300_000)), None, "its scale shows nothing");
@@ -396,6 +408,29 @@ mod tests {
             assert_eq!(rwnd(None, scale), None);
         }
         assert_eq!(rwnd(Some(16_060), 0), Some(Cause::Program), "set before the handshake");
+    }
+
+    /// Linux before 4.20 (a data node of HDFS, jumbo frames, `SO_RCVBUF` 128 KiB).
+    #[test]
+    fn a_window_that_grows_from_a_cut_one_may_be_of_a_buffer_that_a_program_has_set() {
+        let rwnd = |bytes, syn_window, segment| {
+            let window = Some(Plateau { first_bytes: syn_window, ..steady(bytes).unwrap_or_default() });
+            let (window_scaling, window_scale, syn_window) = (Some(true), Some(2), Some(syn_window));
+            let segment = Some(segment);
+            let buffers = BufferEvidence {
+                window,
+                window_scaling,
+                window_scale,
+                syn_window,
+                segment,
+                ..Default::default()
+            };
+            of(LimitedBy::Rwnd, buffers)
+        };
+        assert_eq!(rwnd(122_112, 26_847, 8_949), Some(Cause::Program));
+        assert_eq!(rwnd(122_112, 26_847, 1_370), Some(Cause::Program), "the path has cut the MSS");
+        assert_eq!(rwnd(100_000, 26_847, 8_949), Some(Cause::Maximum), "half of a tcp_rmem");
+        assert_eq!(rwnd(131_072, 60_000, 1_448), Some(Cause::Maximum), "half of it was window at first");
     }
 
     #[test]
