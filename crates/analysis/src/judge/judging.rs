@@ -226,6 +226,9 @@ impl<'a> Diagnosing<'a> {
                 stream.waits.extend(found);
             }
         }
+        if self.facts.run.plan.is_none() {
+            self.streams.iter_mut().for_each(|stream| stream.look_behind_a_queue(self.thresholds));
+        }
         for stream in self.streams.iter_mut().filter(|stream| stream.is_sender_seen) {
             let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
             stream.ended.extend(stream.cutter.cut(&packets));
@@ -699,6 +702,25 @@ impl<'a> JudgedStream<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Between the ends and behind the path's bottleneck: what passes there shows what arrives, and not what was sent.
+    fn look_behind_a_queue(&mut self, thresholds: &'a Thresholds) {
+        if self.capture_point != CapturePoint::Between {
+            return;
+        }
+        let mut receiving = Receiving::new(thresholds);
+        self.packets.as_slice().iter().for_each(|sample| receiving.observe_packets(sample));
+        let life = interval::life(self.stream.summary);
+        let rounds = receiving.arrivals(life, self.measured, &[]);
+        let is_of_path = |&(_, arrivals): &(TimeInterval, Arrivals)| {
+            let evidence = Evidence { arrivals: Some(arrivals), ..Evidence::default() };
+            decide(&evidence, thresholds)
+                .is_some_and(|decision| decision.rule.limited_by() == LimitedBy::Path)
+        };
+        if !rounds.is_empty() && rounds.iter().all(is_of_path) {
+            (self.receiving, self.is_sender_seen) = (receiving, false);
         }
     }
 
