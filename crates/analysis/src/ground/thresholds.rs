@@ -443,6 +443,8 @@ thresholds! {
     packet_doubled: Infer, Times = 2.20, Source::Rfc("5681, 3.1");
     /// Near the receiver timers hold a congestion window where the waits for them take this part of the time: slow start follows each.
     arrival_timers: Infer, Share = 0.33, Source::Rfc("5681, 3.1");
+    /// A hole that something fills after so much silence, beside two round trips, waited for a timer: those of other stacks are shorter than Linux's.
+    hole_timer_us: Infer, Microseconds = 100_000.0, Source::Rfc("6298, 2.4");
     /// Spans of a rate that stays the same, near the receiver.
     arrival_spans: Infer, Count = 3.0, Source::Catalogue;
     /// None of its rates differs from the median by more than this part …

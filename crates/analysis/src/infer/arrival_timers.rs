@@ -1,5 +1,5 @@
 //! The time in which a sender waited for its retransmission timer, as it shows near the receiver: nothing arrives for longer than a timer, and then
-//! slow start begins with a segment (RFC 5681, 3.1). What was lost was never seen there, so that it is no retransmission.
+//! slow start begins with a segment (RFC 5681, 3.1), or a hole is filled. What was lost was never seen there, so that it is no retransmission.
 //!
 //! An application that pauses, or slow start after an idle time, goes on with an initial window (RFC 6928) or with as little as it has.
 
@@ -29,7 +29,11 @@ pub(super) fn timer_share(samples: &[PacketSample], thresholds: &Thresholds) -> 
         let is_slow_start = begins <= LOSS_WINDOW
             && goes_on as f64 >= thresholds.slow_start_growth.value() * begins as f64
             && flight > begins;
-        if silent_us > thresholds.timer_least_us.whole() + rtt_us && is_slow_start {
+        // Duplicate ACKs would have filled the hole a round trip later (RFC 5681, 3.2).
+        let fills_hole = sample.out_of_order_segments + sample.retransmits
+            > had.out_of_order_segments + had.retransmits
+            && silent_us > thresholds.hole_timer_us.whole() + 2 * rtt_us;
+        if fills_hole || is_slow_start && silent_us > thresholds.timer_least_us.whole() + rtt_us {
             waited_us += silent_us;
         }
         had = sample;
@@ -68,5 +72,28 @@ mod tests {
     fn silence_that_slow_start_from_a_segment_ends_was_a_timers() {
         assert!(share(1).is_some_and(|share| (0.45..0.60).contains(&share)), "{:?}", share(1));
         assert_eq!(share(10), Some(0.0), "an initial window: the application paused");
+    }
+
+    /// One segment each 210 ms, as single losses of a flight leave it; with so much silence before each, which fills a hole or goes on.
+    fn share_of_holes(silent_ms: u64, fills: u32) -> Option<f64> {
+        let mut filled = 0;
+        let sample = |at: u64| {
+            filled += fills;
+            PacketSample {
+                t_us: at * silent_ms * 1_000,
+                segments: 100 + at,
+                out_of_order_segments: filled,
+                path_rtt_us: Some(9_000),
+                ..PacketSample::default()
+            }
+        };
+        timer_share(&(0..20).map(sample).collect::<Vec<_>>(), &STANDARD)
+    }
+
+    #[test]
+    fn silence_that_ends_where_a_hole_is_filled_was_a_timers() {
+        assert_eq!([share_of_holes(210, 1), share_of_holes(130, 1)], [Some(1.0); 2]);
+        assert_eq!(share_of_holes(110, 1), Some(0.0), "duplicate ACKs may have filled it");
+        assert_eq!(share_of_holes(210, 0), Some(0.0), "a program that writes");
     }
 }

@@ -50,6 +50,8 @@ struct OpenWait {
     delivered: (Option<u64>, Option<u32>),
     /// The timeout at its beginning: it doubles each time the timer runs out.
     rto_us: u64,
+    /// Of packets, whose timer is an estimate by Linux's rules: after which time it ran out.
+    seen_timer_us: u64,
     timeouts: u32,
     has_run_out: bool,
     /// Of a socket with one or two segments out: too few for duplicate ACKs to show a loss.
@@ -102,6 +104,7 @@ impl TimerWaits {
             interval,
             delivered,
             rto_us,
+            seen_timer_us: 0,
             timeouts: sample.timeouts,
             has_run_out: false,
             few: FewSegments::of(sample),
@@ -146,15 +149,15 @@ impl TimerWaits {
     /// Its time, where that is a wait for the timer.
     fn wait(&self, open: OpenWait) -> Option<TimerWait> {
         let length_us = open.interval.length_us();
-        let timers = length_us as f64 / open.rto_us.max(1) as f64;
-        let is_of_timer = open.has_run_out && timers > 1.0;
+        let is_of_timer = open.has_run_out && length_us > open.rto_us;
+        let longest_us = self.longest_timers * open.rto_us.max(open.seen_timer_us) as f64;
         let is_of_few = open.few.is_some_and(|few| {
             let is_late = length_us as f64 >= self.answer_round_trips * few.srtt_us as f64;
             length_us >= self.least_us + few.min_rtt_us
                 && (few.was_sent_again || (few.is_answered && few.has_lost && is_late))
         });
         let is_answered = open.few.is_some_and(|few| few.is_answered);
-        let is_one = (is_of_timer || is_of_few) && timers <= self.longest_timers;
+        let is_one = (is_of_timer || is_of_few) && length_us as f64 <= longest_us;
         is_one.then_some(TimerWait { interval: open.interval, is_answered })
     }
 }
@@ -163,7 +166,10 @@ impl OpenWait {
     /// What a later sample shows of it, the one that ends it among them.
     fn observe(&mut self, sample: &SenderSample) {
         self.interval.to_us = sample.t_us;
-        self.has_run_out |= sample.timeouts > self.timeouts;
+        if sample.timeouts > self.timeouts && !self.has_run_out {
+            self.has_run_out = true;
+            self.seen_timer_us = sample.sent_age_us.map_or(self.interval.length_us(), |_| 0);
+        }
         self.few = self.few.filter(|_| sample.unacked <= 2 * sample.mss);
         if let Some(few) = &mut self.few {
             few.was_sent_again |= sample.retransmits > few.retransmits;
@@ -234,11 +240,9 @@ mod tests {
         assert_eq!(share(&short, 0, 180), 0.0, "shorter than the timeout");
         let silent = [(0, 5, 9, 0), (250, 5, 9, 1), (590, 5, 9, 1)];
         assert_eq!(share(&silent, 0, 500), 1.0, "it may still be answered");
-        assert_eq!(
-            share(&[&silent[..], &[(620, 8, 6, 2)]].concat(), 0, 500),
-            0.0,
-            "longer than three timers"
-        );
+        let ended = |t_ms| [&silent[..], &[(t_ms, 8, 6, 2)]].concat();
+        assert_eq!(share(&ended(740), 0, 500), 1.0, "a timer of 250 ms was seen");
+        assert_eq!(share(&ended(760), 0, 500), 0.0, "longer than three timers");
         let idle = [(0, 5, 0, 0), (900, 5, 9, 0), (1_000, 8, 6, 0)];
         assert_eq!(share(&idle, 0, 900), 0.0, "nothing was out");
     }

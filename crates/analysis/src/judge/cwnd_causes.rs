@@ -224,10 +224,8 @@ impl<'a> Refiner<'a> {
 
     /// Whether what a timer is awaited for had arrived: ACKs were lost or late.
     fn had_arrived(&self, trace: &mut Trace) -> bool {
-        let is_of_acks = |kind: LossKind| matches!(kind, LossKind::Acks | LossKind::Reordering);
-        let seen = self.losses.observed.and_then(|way| way.loss).is_some_and(|loss| is_of_acks(loss.value));
         let last = matches!(self.last, Some((_, Some(Cause::AckPath | Cause::Reordering))));
-        seen || last || self.are_acks_lost(trace)
+        last || self.are_acks_lost(trace)
     }
 
     fn over_base(&self, rtt_us: f64) -> f64 {
