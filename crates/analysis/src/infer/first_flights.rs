@@ -91,7 +91,7 @@ impl Answer<'_> {
         let bursts: usize = self.samples.iter().map(|sample| usize::from(sample.bursts)).sum();
         let resumptions = end.waits.resumptions.saturating_sub(self.resumptions) as usize;
         // A request ends the silence before its answer.
-        let is_let_out = resumptions >= waiting.len() && bursts <= waiting.len() + 1;
+        let is_let_out = are_resumed(waiting, resumptions, thresholds) && bursts <= waiting.len() + 1;
         let is_whole =
             end.out_of_order_segments == first.out_of_order_segments && end.retransmits == first.retransmits;
         let growth = thresholds.slow_start_growth.value();
@@ -133,11 +133,15 @@ impl Answer<'_> {
     }
 }
 
+/// Whether `resumptions` of the flights that wait go on with what was written: one of several may end where a write does.
+fn are_resumed(waiting: &[Flight], resumptions: usize, thresholds: &Thresholds) -> bool {
+    resumptions as f64 >= thresholds.resumed_mostly.value() * waiting.len() as f64
+}
+
 /// A flight of the second half of those that wait, bytes, where `resumptions` of them go on with what was written and they grow from the first half to the
 /// second, though some may be cut in the wrong place. No window but the congestion window grows all the time and is filled each time: a send buffer's flights are
 /// all the same.
 fn slow_growth(waiting: &[Flight], resumptions: usize, thresholds: &Thresholds) -> Option<f64> {
-    let goes_on = resumptions as f64 >= thresholds.resumed_mostly.value() * waiting.len() as f64;
     let (early, late) = waiting.split_at(waiting.len() / 2);
     let usual = |flights: &[Flight]| {
         median(&flights.iter().map(|flight| flight.bytes as f64).collect::<Vec<f64>>()).unwrap_or(0.0)
@@ -151,6 +155,7 @@ fn slow_growth(waiting: &[Flight], resumptions: usize, thresholds: &Thresholds) 
         |at: usize| at == 0 || !is_larger(&waiting[at], &waiting[at - 1], thresholds.packet_doubled.value());
     let falls =
         (1..waiting.len()).any(|at| is_single(at - 1) && is_larger(&waiting[at - 1], &waiting[at], grown));
+    let goes_on = are_resumed(waiting, resumptions, thresholds);
     (is_long && goes_on && !falls && usual(late) >= grown * usual(early)).then(|| usual(late))
 }
 
@@ -205,6 +210,8 @@ mod tests {
     fn a_write_that_ends_waits_for_its_program() {
         assert!(of(&[14_000, 9_000], 0).is_empty());
         assert!(of(&[14_000, 28_000, 9_000], 1).is_empty());
+        assert!(of(&[14_000, 28_000, 56_000, 112_000, 9_000], 2).is_empty());
+        assert_eq!(of(&[14_000, 28_000, 56_000, 112_000, 9_000], 3).len(), 1, "one ends where a write does");
     }
 
     /// A buffer's flights are all the same; what is less than a segment may be held back.

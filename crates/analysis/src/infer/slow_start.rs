@@ -46,15 +46,17 @@ pub(crate) fn slow_starts(samples: &[PacketSample], thresholds: &Thresholds) -> 
         let likeliest = |start: &Start| (start.window_used.is_some(), start.interval.to_us);
         let is_restart =
             |start: &Start| largest as f64 >= thresholds.slow_start_growth.value() * start.first as f64;
-        let starts = match starts.flatten().max_by_key(likeliest) {
-            Some(start) => vec![start],
-            None => {
-                let mut starts = first_flights::starts(active, before(active), thresholds);
-                // Later the window may be one that does not grow.
-                starts.retain(|start| largest == 0 || start.is_slow || is_restart(start));
-                starts
+        let likeliest = starts.flatten().max_by_key(likeliest);
+        let mut starts = first_flights::starts(active, before(active), thresholds);
+        match likeliest {
+            // Later answers may begin one of their own.
+            Some(first) => {
+                starts.retain(|start| start.interval.from_us >= first.interval.to_us);
+                starts.insert(0, first);
             }
-        };
+            // Later the window may be one that does not grow.
+            None => starts.retain(|start| largest == 0 || start.is_slow || is_restart(start)),
+        }
         found.extend(starts.into_iter().map(|start| {
             let is_restart = !start.is_slow && is_restart(&start);
             let Start { interval, window_used, is_slow, .. } = start;
