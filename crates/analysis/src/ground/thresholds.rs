@@ -25,6 +25,24 @@ pub(crate) const SEGMENT_BYTES: f64 = 1_448.0;
 /// Parts into which the time of a stream is cut to see a trend.
 pub(crate) const THIRDS: usize = 3;
 
+/// Header of an Ethernet frame, which shapers count too; preamble, checksum and gap come on top (IEEE 802.3, 3.1.1).
+pub(crate) const FRAME_HEADER: f64 = 14.0;
+/// Of IPv4 and TCP, with timestamps.
+pub(crate) const HEADERS: f64 = 52.0;
+pub(crate) const MTU: f64 = 1_500.0;
+/// With an MSS up to this its packets have the MTU …
+pub(crate) const ETHERNET_MSS: u16 = 1_460;
+/// … and from this on; below, options or a tunnel fill them, or they are smaller …
+pub(crate) const FULL_MSS: u16 = 1_440;
+/// … which they are below this.
+pub(crate) const TUNNEL_MSS: u16 = 1_300;
+pub(crate) const JUMBO_MSS: u16 = 8_000;
+pub(crate) const JUMBO_MTU: f64 = 9_000.0;
+
+/// Rates of Ethernet (IEEE 802.3), which shapers are often set to as well.
+pub(crate) const LINE_RATES_BPS: [u64; 5] =
+    [10_000_000, 100_000_000, 1_000_000_000, 2_500_000_000, 10_000_000_000];
+
 /// A margin moves a threshold this much past the point at which a comparison turns.
 pub(crate) const PAST: f64 = 1e-9;
 
@@ -441,9 +459,25 @@ thresholds! {
     packet_doubling: Infer, Times = 1.50, Source::Rfc("5681, 3.1");
     /// … and by this one at most: a segment for each that is acknowledged. An application's bursts have any size.
     packet_doubled: Infer, Times = 2.20, Source::Rfc("5681, 3.1");
+    /// Packets fill an Ethernet link, or what is shaped to its rate, where with their frames they take at least this part of it, since preambles and gaps take the rest …
+    line_rate_least: Infer, Share = 0.970, Source::Paper("IEEE 802.3, 3.1.1");
+    /// … and no more than this …
+    line_rate_most: Infer, Share = 1.005, Source::Paper("IEEE 802.3, 3.1.1");
+    /// … in steps of this many segments …
+    line_rate_step: Infer, Count = 20.0, Source::Catalogue;
+    /// … or of this part of all, as the number of them …
+    line_rate_cut: Infer, Count = 20.0, Source::Catalogue;
+    /// … of which there are this many …
+    line_rate_steps: Infer, Count = 5.0, Source::Catalogue;
+    /// … and only this part is others …
+    line_rate_others: Infer, Share = 0.15, Source::Catalogue;
+    /// … over this part of the time …
+    line_rate_share: Infer, Share = 0.50, Source::Catalogue;
+    /// … of this many segments.
+    line_rate_segments: Infer, Count = 100.0, Source::Catalogue;
     /// Near the receiver timers hold a congestion window where the waits for them take this part of the time: slow start follows each.
     arrival_timers: Infer, Share = 0.33, Source::Rfc("5681, 3.1");
-    /// A hole that something fills after so much silence, beside two round trips, waited for a timer: those of other stacks are shorter than Linux's.
+    /// A hole that something fills after a silence of this and two round trips waited for a timer: those of other stacks are shorter than Linux's.
     hole_timer_us: Infer, Microseconds = 100_000.0, Source::Rfc("6298, 2.4");
     /// Spans of a rate that stays the same, near the receiver.
     arrival_spans: Infer, Count = 3.0, Source::Catalogue;

@@ -7,9 +7,11 @@
 //! flight when ACKs come. Where data wait, they leave on ACKs, or evenly by a pacing rate.
 
 pub(crate) mod conditions;
+mod line_rate;
 mod rate;
 mod span;
 
+pub(crate) use line_rate::{LineRate, line_rate};
 pub(crate) use rate::{
     apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
 };

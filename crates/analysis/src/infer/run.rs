@@ -139,6 +139,7 @@ impl<'a> RunFacts<'a> {
             frames: passed.wire_bps * interval.length_us() as f64 / 8e6 / frame,
             back_share: over(carried(direction.opposite()), carried(direction)),
             fair_share_bps: self.fair_share_bps(direction, stream.summary.stream, interval),
+            line_rate_bps: None,
         }
     }
 

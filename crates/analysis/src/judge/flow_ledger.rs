@@ -146,6 +146,7 @@ impl FlowLedger {
             ce_segments,
             unlimited,
             waits,
+            path_rate_bps,
             ..
         } = self.of_flow;
         let payload = figures.mss_bytes.unwrap_or(self.way.headers.mss());
@@ -153,7 +154,7 @@ impl FlowLedger {
             loss_share,
             random_loss_share,
             spurious_share,
-            path_rate_bps: self.way.rate(self.interval).map(|rate| rate.value.bps()),
+            path_rate_bps: self.way.rate(self.interval).map(|rate| rate.value.bps()).or(path_rate_bps),
             path_goodput_bps: self.way.payload_bps(self.interval, Protocol::Tcp, payload).map(rounded),
             utilisation,
             base_rtt_us: base_rtt_us.or(figures.min_rtt_us),

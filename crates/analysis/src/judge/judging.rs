@@ -22,7 +22,7 @@ use crate::infer::arrivals::Receiving;
 use crate::infer::buffer_track::BufferTrack;
 use crate::infer::datagrams::{DatagramCounts, UnreadTrack};
 use crate::infer::epochs::{Cutter, Epoch};
-use crate::infer::packets::{PacketTrack, StreamPackets};
+use crate::infer::packets::{LineRate, PacketTrack, StreamPackets, line_rate};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::slow_start::{SlowStart, slow_starts};
 use crate::infer::socket_events::{SocketEvents, together};
@@ -99,6 +99,7 @@ struct JudgedStream<'a> {
     congestion_control: &'a str,
     /// Where its packets were captured.
     capture_point: CapturePoint,
+    line_rate: Option<LineRate>,
 }
 
 /// What limits datagrams of which only both ends' counts are known.
@@ -158,6 +159,7 @@ impl<'a> Diagnosing<'a> {
                     receiver_stack: run.receiver_stack(flow.direction),
                     congestion_control: run.congestion_control(flow),
                     capture_point: CapturePoint::Unknown,
+                    line_rate: None,
                 }
             })
         });
@@ -227,7 +229,10 @@ impl<'a> Diagnosing<'a> {
             }
         }
         if self.facts.run.plan.is_none() {
-            self.streams.iter_mut().for_each(|stream| stream.look_behind_a_queue(self.thresholds));
+            for stream in &mut self.streams {
+                stream.line_rate = line_rate(stream.packets.as_slice(), self.thresholds);
+                stream.look_behind_a_queue(self.thresholds);
+            }
         }
         for stream in self.streams.iter_mut().filter(|stream| stream.is_sender_seen) {
             let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
@@ -367,7 +372,11 @@ impl<'a> Diagnosing<'a> {
             to_us: interval.to_us,
             arrivals: Some(arrivals),
             buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.receiver_stack),
-            path: PathEvidence { base_rtt_us, ..PathEvidence::default() },
+            path: PathEvidence {
+                base_rtt_us,
+                line_rate_bps: stream.line_rate_bps(interval),
+                ..PathEvidence::default()
+            },
             receiver_quota,
             receiver_thread: self.facts.thread_use(stream.stream, StreamEnd::Receiver, interval),
             ..Evidence::default()
@@ -572,6 +581,7 @@ impl<'a> JudgedFlow<'a> {
             loss_share: share(again, sent),
             random_loss_share: random.filter(|_| is_mixed),
             ce_segments: Some(marked).filter(|&marked| marked > 0),
+            path_rate_bps: streams.iter().find_map(|stream| stream.line_rate).map(|line| line.bps),
             unlimited: self.unlimited(facts, thresholds),
             spurious_share: dsacks.and_then(|dsacks| share(dsacks, again)).map(|share| share.min(1.0)),
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
@@ -592,6 +602,7 @@ impl<'a> JudgedStream<'a> {
         };
         let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.receiver_stack);
         let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
+        evidence.path.line_rate_bps = self.line_rate_bps(epoch.interval);
         if let Some(sender) = &mut evidence.sender {
             self.cutter.add_timer_shares(epoch.interval, sender);
             sender.ignores_losses = self.congestion_control == "bbr";
@@ -703,6 +714,12 @@ impl<'a> JudgedStream<'a> {
             }
             _ => {}
         }
+    }
+
+    /// The rate of the link that it fills in most of `interval`.
+    fn line_rate_bps(&self, interval: TimeInterval) -> Option<u64> {
+        let line = self.line_rate?;
+        (2 * line.interval.within(interval).length_us() > interval.length_us()).then_some(line.bps)
     }
 
     /// Between the ends and behind the path's bottleneck: what passes there shows what arrives, and not what was sent.

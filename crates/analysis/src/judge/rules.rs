@@ -57,6 +57,7 @@ pub static RULES: &[&Rule] = &[
     &cpu::READER_BUSY,
     &receiver::UNREAD,
     &app::ON_TIME,
+    &path::AT_LINE_RATE,
     &pacing::REACHED,
     &pacing::STEADY,
     &app::OFFERS_LESS_IN_FULL_PATH,

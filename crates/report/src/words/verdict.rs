@@ -172,6 +172,9 @@ fn path(judged: &JudgedFlow) -> String {
         return format!("{lost} were lost on the way{or_there}, {measured} arrived");
     }
     let (Some(possible), Some(asked)) = (figures.path_goodput_bps, figures.path_rate_bps) else {
+        if let Some(line) = figures.path_rate_bps {
+            return format!("its packets with their frames fill {}; {measured} were measured", rate(line));
+        }
         if !figures.are_of_the_sender() {
             return format!("{measured} were measured");
         }

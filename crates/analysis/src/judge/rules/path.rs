@@ -75,6 +75,14 @@ pub(super) const DATAGRAMS_LOST: Rule = Rule {
     },
 };
 
+/// Whatever was in flight meanwhile: a capture behind the bottleneck shows no queue.
+pub(super) const AT_LINE_RATE: Rule = Rule {
+    id: RuleId::new("path.full.at_line_rate"),
+    question: "Do the packets with their frames fill an Ethernet link, or what is shaped to its rate, all the time?",
+    needs: &[Part::NoPlan],
+    holds: |evidence, _, _| evidence.path.line_rate_bps.is_some(),
+};
+
 /// A window or a buffer that would not let through the stream's fair share of an empty path stands before it.
 pub(super) const FULL: Rule = Rule {
     id: RuleId::new("path.full"),
