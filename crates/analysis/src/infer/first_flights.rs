@@ -75,7 +75,10 @@ impl Answer<'_> {
             let packet = u64::from(now.largest_bytes).min(now.sent_bytes().saturating_sub(earlier));
             let came = now.sent_bytes().saturating_sub(packet);
             if now.bursts == 1 && came > before {
-                flights.push(Flight { bytes: came - before, window });
+                // The end of the answer before came after its last sample.
+                if at > 0 {
+                    flights.push(Flight { bytes: came - before, window });
+                }
                 before = came;
             }
             window = now.rwnd_bytes.or(window);
@@ -252,13 +255,15 @@ mod tests {
     /// A second answer whose first flight has grown since, and one whose has not.
     #[test]
     fn after_an_answer_the_window_has_grown() {
-        let two = |second: u64| {
+        let two = |second: u64, seen_late: u64| {
             let mut samples = samples(&[14_000, 28_000, second, 9_000], 9);
             for (at, sample) in samples.iter_mut().enumerate() {
                 sample.peer_segments = Some(u32::from(at >= 6));
+                sample.acked_bytes -= if (4..6).contains(&at) { seen_late } else { 0 };
             }
             starts(&samples, 0, &STANDARD).len()
         };
-        assert_eq!([two(42_000), two(28_000)], [2, 1]);
+        assert_eq!([two(42_000, 0), two(28_000, 0)], [2, 1]);
+        assert_eq!(two(42_000, 3_000), 2, "the end of the first answer is no flight of the second");
     }
 }

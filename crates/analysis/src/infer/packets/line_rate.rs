@@ -35,14 +35,15 @@ fn of_frames(samples: &[PacketSample], frame: f64, t: &Thresholds) -> Option<Lin
     let whole_us = last.t_us.saturating_sub(first.t_us) as f64;
     LINE_RATES_BPS.iter().find_map(|&bps| {
         let from = steps.iter().position(|step| step.reaches(bps, t))?;
-        let (filled, ends) = (&steps[from..], steps[from..].first().zip(steps.last())?);
-        let interval = TimeInterval { from_us: ends.0.interval.from_us, to_us: ends.1.interval.to_us };
+        let filled = &steps[from..];
+        let together = Step::of_all(filled);
+        let interval = together.interval;
         let others = filled.iter().filter(|step| !step.fills(bps, t)).count();
         let is_filled = filled.len() as f64 >= t.line_rate_steps.value()
             // The end may be one.
             && others as f64 <= (t.line_rate_others.value() * filled.len() as f64).max(1.0)
             && interval.length_us() as f64 >= t.line_rate_share.value() * whole_us
-            && Step::of_all(filled).fills(bps, t);
+            && together.fills(bps, t);
         is_filled.then_some(LineRate { interval, bps })
     })
 }
@@ -57,6 +58,7 @@ struct Step {
 }
 
 impl Step {
+    /// Of one or more in their order.
     fn of_all(steps: &[Self]) -> Self {
         let interval = steps[0].interval.around(steps[steps.len() - 1].interval);
         let error = steps.iter().map(|step| step.error).fold(0.0, f64::max);
@@ -77,7 +79,7 @@ impl Step {
     }
 }
 
-/// Steps of enough segments each, no more than it takes to see the start.
+/// Cut into steps of so many segments that a few more or less are no other rate, and into so few that each is a part of the whole.
 fn steps(samples: &[PacketSample], frame: f64, t: &Thresholds) -> Vec<Step> {
     let Some((first, last)) = samples.first().zip(samples.last()) else { return Vec::new() };
     let all = last.segments.saturating_sub(first.segments);
