@@ -24,7 +24,7 @@ use samples::{Clocking, SamplePair};
 
 /// From one sample to the next, nanoseconds.
 const EVERY_NS: u64 = 10_000_000;
-/// The first samples come as often as flights do, where these bring so many segments: twice in a round trip, but no more often than this.
+/// The first samples come as often as flights do, where these bring [`EARLY_SEGMENTS`]: twice in a round trip, at least [`EARLY_NS`] apart.
 const EARLY_SAMPLES: usize = 32;
 const EARLY_SEGMENTS: u32 = 2;
 const EARLY_NS: u64 = 1_000_000;

@@ -339,7 +339,7 @@ pub struct PathEvidence {
     pub back_share: f64,
     /// What one more greedy stream gets beside the others, bits per second of payload.
     pub fair_share_bps: Option<f64>,
-    /// The rate of an Ethernet link that the stream's packets fill all the time, bits per second; for a path that nobody planned.
+    /// The rate of an Ethernet link that the stream's packets fill in the interval, bits per second; absent for a planned path.
     pub line_rate_bps: Option<u64>,
 }
 

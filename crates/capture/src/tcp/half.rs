@@ -20,10 +20,10 @@ const UNTIMED_NS: u64 = u64::MAX;
 /// Of a SYN without the option (RFC 9293 3.7.1).
 const MSS_DEFAULT_V4: u16 = 536;
 const MSS_DEFAULT_V6: u16 = 1220;
-/// So many windows that are filled to the byte as they stand in the header are no chance; behind them, data that no such window allowed.
+/// This number of windows that are filled to the byte as they stand in the header is no chance; [`OVERFILLED`] is data that no such window allows.
 const FILLED_WINDOWS: u8 = 3;
 const OVERFILLED: u8 = u8::MAX;
-/// Smaller windows than so many segments may equal what a program writes at once.
+/// Windows below this number of segments may equal what a program writes at once.
 const FILLED_SEGMENTS: u64 = 8;
 /// MTU 1500 without headers, where no handshake was captured.
 const MSS_V4: u16 = 1460;

@@ -25,7 +25,7 @@ pub(crate) fn line_rate(samples: &[PacketSample], t: &Thresholds) -> Option<Line
         .find_map(|packet| of_frames(samples, (packet + FRAME_HEADER) / f64::from(mss.max(1)), t))
 }
 
-/// Where a full frame is so many times its payload.
+/// Where a full frame is `frame` times its payload.
 fn of_frames(samples: &[PacketSample], frame: f64, t: &Thresholds) -> Option<LineRate> {
     let (first, last) = samples.first().zip(samples.last())?;
     let steps: Vec<Step> = steps(samples, frame, t);
@@ -79,7 +79,7 @@ impl Step {
     }
 }
 
-/// Cut into steps of so many segments that a few more or less are no other rate, and into so few that each is a part of the whole.
+/// Cut into steps long enough that a segment more or less is no other rate, and short enough to show the start.
 fn steps(samples: &[PacketSample], frame: f64, t: &Thresholds) -> Vec<Step> {
     let Some((first, last)) = samples.first().zip(samples.last()) else { return Vec::new() };
     let all = last.segments.saturating_sub(first.segments);
