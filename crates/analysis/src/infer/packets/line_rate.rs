@@ -28,10 +28,10 @@ pub(crate) fn line_rate(samples: &[PacketSample], t: &Thresholds) -> Option<Line
 /// Where a full frame is `frame` times its payload.
 fn of_frames(samples: &[PacketSample], frame: f64, t: &Thresholds) -> Option<LineRate> {
     let (first, last) = samples.first().zip(samples.last())?;
-    let steps: Vec<Step> = steps(samples, frame, t);
     if last.segments.saturating_sub(first.segments) < t.line_rate_segments.whole() {
         return None;
     }
+    let steps = steps(samples, frame, t);
     let whole_us = last.t_us.saturating_sub(first.t_us) as f64;
     LINE_RATES_BPS.iter().find_map(|&bps| {
         let from = steps.iter().position(|step| step.reaches(bps, t))?;
