@@ -55,6 +55,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	PIPEFILL_REMEDIES=all cargo test -q -p pipefill --test measure remedies:: || status=1; \
 	for part in kernel parity verdicts between between_verdicts lab watch exec pasted quic; do PIPEFILL_EXEC_TRIES=10 PIPEFILL_ONCE_RUNS=5 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	PIPEFILL_FLOWS=1000000 cargo test -q -p pipefill-capture --test many_flows || status=1; \
 	PIPEFILL_PAGES=all scripts/test.sh page || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \
 	PIPEFILL_PERTURBED=all PIPEFILL_CAUSES=all cargo test -q -p pipefill --test cli -- catalogue:: causes:: || status=1; \

@@ -37,11 +37,10 @@ main() {
     [ ${#failed[@]} -eq 0 ]
 }
 
-# What is built for the tests is built by clippy, which is the compiler with more lints: nothing is compiled once for the lint and once more to run.
-# Its arguments as cargo-clippy passes them.
+# What is built for the tests is built by clippy, where that says more (scripts/compiler.sh). Its arguments as cargo-clippy passes them.
 lint_while_building() {
-    RUSTC_WORKSPACE_WRAPPER=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
-    export RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
+    CLIPPY_DRIVER=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
+    export CLIPPY_DRIVER CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__" RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/compiler.sh
 }
 
 phase_format() {

@@ -1,4 +1,5 @@
-//! What reading a capture of a million flows holds in memory: no more than a gigabyte, however many there are.
+//! What reading a capture of a million flows holds in memory: no more than a gigabyte, however many there are. From 230,000 on it is as much as may
+//! be: without `PIPEFILL_FLOWS` (`make proof` says 1000000) twice as many are read.
 //!
 //! Counted are live bytes of the whole process. One test in this file: nothing else allocates meanwhile.
 
@@ -62,13 +63,15 @@ fn read(flows: u32) -> (usize, u64, u64, u64) {
 }
 
 #[test]
-fn a_million_flows_are_read_in_a_gigabyte() {
+fn any_number_of_flows_is_read_in_a_gigabyte() {
+    let flows =
+        std::env::var("PIPEFILL_FLOWS").map_or(400_000, |flows| flows.parse().expect("a number of flows"));
     let (peak, kept, left_out, evicted) = read(16_000);
     println!("16,000 flows: {} bytes each", peak / 16_000);
     assert_eq!((kept, left_out, evicted), (16_000, 0, 0));
     assert!(peak / 16_000 <= OF_A_FLOW, "{} bytes each", peak / 16_000);
-    let (peak, kept, left_out, evicted) = read(1_000_000);
-    println!("1,000,000 flows: {peak} bytes");
-    assert!(kept + left_out == 1_000_000 && evicted > 0);
+    let (peak, kept, left_out, evicted) = read(flows);
+    println!("{flows} flows: {peak} bytes");
+    assert!(kept + left_out == u64::from(flows) && evicted > 0);
     assert!(peak <= MOST, "{peak} bytes");
 }

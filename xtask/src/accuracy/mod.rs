@@ -140,10 +140,10 @@ fn simulate(golden: &Golden) -> Result<RunRecord, String> {
 mod tests {
     use super::*;
 
-    /// The first grid and the held-out cells: each ninth of those with random loss, whose many repetitions take long. Of fewer cells the
-    /// 90th percentile would be that of a single one. `make proof` runs all of them.
+    /// Of the first grid each third cell; and the held-out ones, of those with random loss, whose many repetitions take long, each ninth. Of fewer
+    /// cells the 90th percentile would be that of a single one. `make proof` runs all of them.
     fn is_tested(golden: &Golden) -> bool {
-        let is_of_the_grid = golden.cell < 1000;
+        let is_of_the_grid = golden.cell < 1000 && golden.cell.is_multiple_of(3);
         is_of_the_grid
             || golden.is_held_out() && (golden.loss_percent == 0.0 || golden.cell.is_multiple_of(9))
     }
@@ -176,18 +176,16 @@ mod tests {
         println!("{verdicts:#?}");
     }
 
-    /// Disciplines of the queue against Linux's qdiscs: every cell.
+    /// Disciplines of the queue against Linux's qdiscs: the held-out third. `make proof` runs every cell.
     #[test]
     fn the_simulators_disciplines_agree_with_linux() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
-        let scores = judge(golden::read(root, &[golden::AQM]).expect("every line is a golden"))
-            .expect("every cell runs");
+        let mut goldens = golden::read(root, &[golden::AQM]).expect("every line is a golden");
+        goldens.retain(Golden::is_held_out);
+        let scores = judge(goldens).expect("every cell runs");
+        assert!(scores.len() >= 20, "{}", scores.len());
         let verdicts = bounds::aqm_verdicts(&scores);
-        assert_eq!(verdicts.len(), 8, "{verdicts:?}");
-        assert!(
-            scores.len() >= 60
-                && scores.iter().filter(|s| s.golden.is_held_out()).count() * 3 >= scores.len()
-        );
+        assert_eq!(verdicts.len(), 4, "{verdicts:?}");
         let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
         assert!(failed.is_empty(), "{failed:#?}");
     }

@@ -266,6 +266,7 @@ fn round_trip_us(sender: &SenderEvidence) -> f64 {
 mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::{Fact, Origin};
 
     fn dropped(random: u64, queue: u64) -> Drops {
         Drops { random: Some(random), queue: Some(queue), ..Drops::default() }
@@ -416,6 +417,25 @@ mod tests {
         };
         let mut refiner = refiner_of(Losses { data: dropped(0, 0), acks, ..Losses::default() });
         assert_eq!(refiner.observe(&before_the_timer, LimitedBy::Cwnd, after(None)), Some(Cause::AckPath));
+    }
+
+    /// What was seen of losses elsewhere in the connection makes no lost ACK of a timer.
+    #[test]
+    fn what_a_timer_is_awaited_for_is_its_own_unless_the_last_losses_were_none() {
+        let waits = |seen: LossKind, last: Option<Cause>| {
+            let loss = Some(Fact { value: seen, origin: Origin::Inferred });
+            let observed = Some(WayFacts { loss, ..WayFacts::default() });
+            let mut refiner = refiner_of(Losses { observed, ..Losses::default() });
+            refiner.last = last.map(|cause| (0, Some(cause)));
+            let sender = Some(SenderEvidence { timer_share: 1.0, ..SenderEvidence::default() });
+            let evidence = Evidence { to_us: 40_000, sender, ..Evidence::default() };
+            refiner.observe(&evidence, LimitedBy::Cwnd, after(None))
+        };
+        for seen in [LossKind::Acks, LossKind::Reordering, LossKind::Chance] {
+            assert_eq!(waits(seen, None), Some(Cause::Timeout), "{seen:?}");
+            assert_eq!(waits(seen, Some(Cause::RandomLoss)), Some(Cause::Timeout), "{seen:?}");
+            assert_eq!(waits(seen, Some(Cause::AckPath)), Some(Cause::AckPath), "{seen:?}");
+        }
     }
 
     #[test]

@@ -387,3 +387,35 @@ fn a_request_that_was_under_way_when_the_server_spoke_is_answered_later() {
     let flow = capture.judged(SERVER).unwrap();
     assert_eq!(holder(&flow), ["app", "response"], "{flow}");
 }
+
+/// A server behind a link of `bps`: what it sends leaves at the rate of its frames (1,538 bytes with what is between them), captured near the receiver.
+fn at_rate(bps: u64) -> Value {
+    const RTT_US: u64 = 20_000;
+    let frame_ns = 1_538 * 8 * 1_000_000_000 / bps;
+    let mut capture = Capture::new(60_000);
+    let begun_us = capture.open([10, RTT_US], Some(7)) + RTT_US;
+    capture.send(begun_us - RTT_US, CLIENT, 200, PSH);
+    for at in 0..3_000_u64 {
+        // Interrupts hand some over together.
+        let us = begun_us + (at - at % 3) * frame_ns / 1_000 + at % 3;
+        capture.send(us, SERVER, MSS, 0);
+        if at % 2 == 1 {
+            capture.ack(us + 5, CLIENT, capture.sent[SERVER]);
+        }
+    }
+    capture.judged(SERVER).unwrap()
+}
+
+#[test]
+fn frames_that_fill_an_ethernet_link_make_a_full_path() {
+    let full = at_rate(100_000_000);
+    assert_eq!(
+        (&full["limited_by"], &full["rule"]),
+        (&"path".into(), &"path.full.at_line_rate".into()),
+        "{full:#}"
+    );
+    let sentence = full["verdict"].as_str().unwrap();
+    assert!(sentence.contains("its packets with their frames fill 100 Mbit/s"), "{sentence}");
+    let less = at_rate(83_000_000);
+    assert_ne!(less["rule"], "path.full.at_line_rate", "{less:#}");
+}

@@ -367,3 +367,59 @@ fn a_receiver_that_echoes_marks_again_and_again_has_a_sender_whose_window_is_cut
     assert_eq!((&flow["limited_by"], &flow["cause"]), (&"cwnd".into(), &"ecn".into()), "{flow:#}");
     assert_eq!((&flow["vantage"], &flow["counts"]["ce"]), (&"receiver".into(), &40.into()), "{flow:#}");
 }
+
+/// On the receiver's side of a slow link, and far from either end: what its queue holds is seen by the time until an ACK's timestamp comes back.
+#[test]
+fn between_the_ends_a_queue_before_the_capture_point_fills_the_path() {
+    const WAY_US: u64 = 15_000;
+    const FRAME_US: u64 = 6_056;
+    const QUEUE_US: u64 = 150_000;
+    let judged = |queue_us: u64| {
+        let rtt_us = 2 * WAY_US;
+        let options = |echo: u32| syn_options(1460, 7, 2, echo);
+        let mut packets = vec![
+            (0, Tcp { options: options(0), window: 60_000, ..Tcp::new(100, 0, SYN, 0) }),
+            (rtt_us, Tcp { options: options(1), window: 60_000, ..Tcp::new(500, 101, SYN | ACK, 0) }.back()),
+            (2 * rtt_us, Tcp { options: stamps(31, 1), window: 60_000, ..Tcp::new(101, 501, ACK, 0) }),
+            (
+                2 * rtt_us + 100,
+                Tcp { options: stamps(31, 1), window: 60_000, ..Tcp::new(101, 501, ACK, 200) },
+            ),
+        ];
+        // When each ACK passed, and its timestamp.
+        let mut acks = vec![(0, 31)];
+        for at in 0..2_000_u32 {
+            let us = 3 * rtt_us + u64::from(at) * FRAME_US;
+            let waited_us = queue_us.min(u64::from(at) * 200);
+            let echo = acks.iter().rev().find(|(passed_us, _)| passed_us + rtt_us + waited_us <= us);
+            let value = ((us - waited_us) / 1_000) as u32;
+            let seq = 501 + at * 1448;
+            let options = stamps(value, echo.map_or(31, |(_, stamp)| *stamp));
+            packets.push((us, Tcp { options, window: 60_000, ..Tcp::new(seq, 301, ACK, 1448) }.back()));
+            if at % 2 == 1 {
+                let acked_us = us + rtt_us;
+                let stamp = (acked_us / 1_000) as u32;
+                acks.push((acked_us, stamp));
+                packets.push((
+                    acked_us,
+                    Tcp {
+                        options: stamps(stamp, value),
+                        window: 60_000,
+                        ..Tcp::new(301, seq + 1448, ACK, 0)
+                    },
+                ));
+            }
+        }
+        packets.sort_by_key(|(us, _)| *us);
+        let packets: Vec<(u64, Vec<u8>, u32)> =
+            packets.into_iter().map(|(us, tcp)| (us * 1_000, tcp.v4(), tcp.payload as u32)).collect();
+        let folder = Folder::new();
+        let found = pcap_json(&folder, &write(&folder, "between.pcap", 101, &packets));
+        let flows = found["flows"].as_array().unwrap();
+        flows.iter().find(|flow| flow["src"].as_str().unwrap().ends_with(":80")).unwrap().clone()
+    };
+    let queued = judged(QUEUE_US);
+    assert_eq!((&queued["limited_by"], &queued["cause"]), (&"path".into(), &"full".into()), "{queued:#}");
+    assert_eq!((&queued["vantage"], &queued["rule"]), (&"between".into(), &"path.arrives_with_queue".into()));
+    assert_ne!(judged(0)["limited_by"], "path");
+}

@@ -1,6 +1,6 @@
 //! The lab held against the machine's own kernel: delay, loss, rate and window laws. Each cell of the scenario is a test.
 
-use crate::measuring::{Folder, Outcome, Test, cells, is_quiet, lab, names, report, tests_of};
+use crate::measuring::{Folder, Outcome, Test, cells, if_quiet, is_quiet, lab, names, report, tests_of};
 use pipefill_core::record::{AqmSample, PingSample, UdpSample};
 use pipefill_store::decode_table;
 use serde_json::Value;
@@ -80,7 +80,8 @@ fn delay_is_exact(cell: &Cell<'_>) {
     if is_quiet() {
         close_to(cell, "min_rtt_us", asked_us, 150.0);
     }
-    assert!(cell.number("min_rtt_us") >= asked_us - 1.0, "nothing leaves early");
+    let least_us = cell.number("min_rtt_us");
+    assert!(least_us >= asked_us - 1.0, "{least_us} of {asked_us} µs: nothing leaves early");
 }
 
 /// What the headers leave of the bottleneck's rate, and on a quiet machine 99 % of it.
@@ -148,18 +149,25 @@ fn marks_are_echoed(record: &Record) {
     assert_eq!((&ecn["asked"], &ecn["got"]), (&"1".into(), &"1".into()));
 }
 
-/// RFC 8290: beside a bulk flow a sparse one waits for little more than the target; here up to three of them. A drop-tail queue of 1000
-/// packets holds 240 ms.
+/// RFC 8290: beside a bulk flow a sparse one waits for little more than the target; here up to three of them, on a quiet machine, and everywhere less
+/// than behind a drop-tail queue of 1000 packets, which holds 240 ms. CoDel's own queue has such waits whatever the machine does.
 fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
+    const BASE_US: f64 = 20e3;
+    const TARGETS_US: f64 = 3.0 * 5e3;
+    const DROPTAIL_US: f64 = BASE_US + 60e3;
     let loaded_us = cell.0["flows"][0]["loaded_rtt_us_p95"].as_f64().unwrap();
     let aqm = cell.axis("path.aqm");
     println!("{aqm}: {loaded_us} µs at the 95th percentile, {}", record.0["aqm"]);
     if aqm == "droptail" {
-        assert!(loaded_us > 20e3 + 60e3);
+        assert!(loaded_us > DROPTAIL_US);
         assert_eq!(record.0["aqm"], Value::Null);
         return;
     }
-    assert!(loaded_us <= 20e3 + 3.0 * 5e3);
+    assert!(loaded_us <= if_quiet(BASE_US + TARGETS_US, DROPTAIL_US), "{loaded_us}");
+    if aqm == "codel" {
+        let waited_us = record.0["aqm"][0]["sojourn_us_p95"].as_f64().unwrap();
+        assert!(waited_us <= TARGETS_US, "{waited_us}");
+    }
     assert!(record.forward("dropped_aqm_packets") > 0);
     assert_eq!(record.0["aqm"][0]["kind"], aqm);
     assert_eq!(cell.0["aqm"][0]["target_us"], 5000);
