@@ -34,17 +34,21 @@ fn of_frames(samples: &[PacketSample], frame: f64, t: &Thresholds) -> Option<Lin
     let steps = steps(samples, frame, t);
     let whole_us = last.t_us.saturating_sub(first.t_us) as f64;
     LINE_RATES_BPS.iter().find_map(|&bps| {
-        let from = steps.iter().position(|step| step.reaches(bps, t))?;
-        let filled = &steps[from..];
-        let together = Step::of_all(filled);
-        let interval = together.interval;
-        let others = filled.iter().filter(|step| !step.fills(bps, t)).count();
-        let is_filled = filled.len() as f64 >= t.line_rate_steps.value()
-            // The end may be one.
-            && others as f64 <= (t.line_rate_others.value() * filled.len() as f64).max(1.0)
-            && interval.length_us() as f64 >= t.line_rate_share.value() * whole_us
-            && together.fills(bps, t);
-        is_filled.then_some(LineRate { interval, bps })
+        let filled = |from: usize| {
+            let filled = &steps[from..];
+            let together = Step::of_all(filled);
+            let interval = together.interval;
+            let others = filled.iter().filter(|step| !step.fills(bps, t)).count();
+            let is_filled = filled.len() as f64 >= t.line_rate_steps.value()
+                // The end may be one.
+                && others as f64 <= (t.line_rate_others.value() * filled.len() as f64).max(1.0)
+                && interval.length_us() as f64 >= t.line_rate_share.value() * whole_us
+                && together.fills(bps, t);
+            is_filled.then_some(LineRate { interval, bps })
+        };
+        // A burst of the start may be as fast.
+        let mut begins = (0..steps.len()).filter(|&from| steps[from].reaches(bps, t));
+        begins.find_map(filled)
     })
 }
 
@@ -147,6 +151,26 @@ mod tests {
             assert_eq!(found(bps, 1_448, 0), None, "{bps}");
         }
         assert_eq!(found(95.5e6, 1_448, 5), None, "often less");
+    }
+
+    /// A start that grows for a third of the time, with a burst at its beginning.
+    #[test]
+    fn what_is_filled_after_a_start_is_filled() {
+        let mut bytes = 0;
+        let sample = |at: u64| {
+            bytes += if (2..32).contains(&at) { 60_000 } else { 117_700 };
+            PacketSample {
+                t_us: at * 10_000,
+                mss_bytes: 1_448,
+                acked_bytes: bytes,
+                segments: bytes / 1_448,
+                largest_bytes: 1_448,
+                ..PacketSample::default()
+            }
+        };
+        let found = line_rate(&(0..100).map(sample).collect::<Vec<_>>(), &STANDARD).expect("it fills a link");
+        assert_eq!(found.bps, 100_000_000);
+        assert!((300_000..=360_000).contains(&found.interval.from_us), "{found:?}");
     }
 
     #[test]
