@@ -149,8 +149,8 @@ fn marks_are_echoed(record: &Record) {
     assert_eq!((&ecn["asked"], &ecn["got"]), (&"1".into(), &"1".into()));
 }
 
-/// RFC 8290: beside a bulk flow a sparse one waits for little more than the target; here up to three of them, on a quiet machine, and everywhere less
-/// than behind a drop-tail queue of 1000 packets, which holds 240 ms. CoDel's own queue has such waits whatever the machine does.
+/// RFC 8290: beside a bulk flow a sparse one waits for little more than the target; here up to three of them. A drop-tail queue of 1000 packets holds
+/// 240 ms. CoDel has no queue for the sparse flow: its pings meet what a busy machine makes of the bulk flow, and the queue's own waits are asserted.
 fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
     const BASE_US: f64 = 20e3;
     const TARGETS_US: f64 = 3.0 * 5e3;
@@ -163,7 +163,9 @@ fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
         assert_eq!(record.0["aqm"], Value::Null);
         return;
     }
-    assert!(loaded_us <= if_quiet(BASE_US + TARGETS_US, DROPTAIL_US), "{loaded_us}");
+    let most_us = BASE_US + TARGETS_US;
+    let most_us = if aqm == "codel" { if_quiet(most_us, DROPTAIL_US) } else { most_us };
+    assert!(loaded_us <= most_us, "{loaded_us}");
     if aqm == "codel" {
         let waited_us = record.0["aqm"][0]["sojourn_us_p95"].as_f64().unwrap();
         assert!(waited_us <= TARGETS_US, "{waited_us}");
