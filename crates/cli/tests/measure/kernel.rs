@@ -150,10 +150,12 @@ fn marks_are_echoed(record: &Record) {
 }
 
 /// RFC 8290: beside a bulk flow a sparse one waits for little more than the target; here up to three of them. A drop-tail queue of 1000 packets holds
-/// 240 ms. CoDel has no queue for the sparse flow: its pings meet what a busy machine makes of the bulk flow, and the queue's own waits are asserted.
+/// 240 ms. CoDel has no queue for the sparse flow: its pings wait behind the bulk flow, which comes in bursts where a busy machine lets the sender run
+/// late. There half of the packets wait for less than the target, which no burst changes.
 fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
     const BASE_US: f64 = 20e3;
-    const TARGETS_US: f64 = 3.0 * 5e3;
+    const TARGET_US: f64 = 5e3;
+    const TARGETS_US: f64 = 3.0 * TARGET_US;
     const DROPTAIL_US: f64 = BASE_US + 60e3;
     let loaded_us = cell.0["flows"][0]["loaded_rtt_us_p95"].as_f64().unwrap();
     let aqm = cell.axis("path.aqm");
@@ -163,12 +165,12 @@ fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
         assert_eq!(record.0["aqm"], Value::Null);
         return;
     }
-    let most_us = BASE_US + TARGETS_US;
-    let most_us = if aqm == "codel" { if_quiet(most_us, DROPTAIL_US) } else { most_us };
+    let most_us = if aqm == "codel" { if_quiet(BASE_US + TARGETS_US, DROPTAIL_US) } else { BASE_US + TARGETS_US };
     assert!(loaded_us <= most_us, "{loaded_us}");
-    if aqm == "codel" {
-        let waited_us = record.0["aqm"][0]["sojourn_us_p95"].as_f64().unwrap();
-        assert!(waited_us <= TARGETS_US, "{waited_us}");
+    let waited_us = |quantile: &str| record.0["aqm"][0][format!("sojourn_us_{quantile}")].as_f64().unwrap();
+    assert!(waited_us("p50") <= TARGET_US, "{}", waited_us("p50"));
+    if is_quiet() {
+        assert!(waited_us("p95") <= TARGETS_US, "{}", waited_us("p95"));
     }
     assert!(record.forward("dropped_aqm_packets") > 0);
     assert_eq!(record.0["aqm"][0]["kind"], aqm);
