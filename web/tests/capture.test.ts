@@ -15,6 +15,8 @@ const AGAIN = [300, 900];
 const PATIENCE_MS = 20_000;
 /** Bytes that a page of one connection may have, whatever its length: the script is some 0.7 MB of them. */
 const LARGEST = 6e6;
+/** Segments of the large capture; `make proof` asks for a million. */
+const MANY = process.env["PIPEFILL_PAGES"] === "all" ? 1_000_000 : 250_000;
 let browser: Browser;
 let small: string;
 
@@ -173,16 +175,16 @@ test("without its script the page has the flows, the verdicts and still pictures
   await page.context().close();
 });
 
-test("a capture of two million packets is a page of bounded size that reacts", async () => {
-  const again = Array.from({ length: 200 }, (_, number) => number * 4800 + 700);
-  const { file, packets } = page("large", 1_000_000, again);
-  assert.ok(packets > 2_000_000, String(packets));
+test("a capture of many packets is a page of bounded size that reacts", async () => {
+  const again = Array.from({ length: 200 }, (_, number) => number * (MANY / 200 - 20) + 700);
+  const { file, packets } = page("large", MANY, again);
+  assert.ok(packets > 2 * MANY, String(packets));
   const size = statSync(file).size;
   assert.ok(size < LARGEST, `${size} bytes`);
   const began = performance.now();
   const { page: large, complaints } = await opened(file);
   const told = (await large.locator("#capture-summary").textContent()) ?? "";
-  assert.match(told, /data 1000000, fast retransmit 200/u);
+  assert.match(told, new RegExp(`data ${MANY}, fast retransmit 200`, "u"));
   const took = performance.now() - began;
   await press(large, "n");
   await openTable(large);

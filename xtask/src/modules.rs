@@ -13,9 +13,6 @@ use std::path::Path;
 
 pub(crate) use syntax::{Literal, Name};
 
-/// Imports of imports of imports that a path is followed through.
-const IMPORTS_MAX: usize = 16;
-
 /// All modules below one root file.
 pub(crate) struct Tree {
     /// The crate's name.
@@ -41,6 +38,9 @@ pub(crate) struct Module {
     imports: Vec<syntax::Import>,
     items: BTreeSet<String>,
 }
+
+/// Names whose imports are being followed, or were, and lead nowhere: modules that import all of each other are searched once.
+type Followed<'a> = BTreeSet<(usize, &'a str)>;
 
 /// Where a path ends.
 struct End {
@@ -72,7 +72,7 @@ impl Tree {
     /// Every module that `segments`, as written in `from`, lead through; none for a path into another crate.
     pub(crate) fn modules_of(&self, from: usize, segments: &[String]) -> BTreeSet<usize> {
         let mut passed = BTreeSet::new();
-        let _ = self.follow(from, segments, &mut passed, IMPORTS_MAX);
+        let _ = self.follow(from, segments, &mut passed, &mut Followed::new());
         passed
     }
 
@@ -85,19 +85,19 @@ impl Tree {
             .join("::")
     }
 
-    fn follow(
-        &self,
+    fn follow<'a>(
+        &'a self,
         from: usize,
-        segments: &[String],
+        segments: &'a [String],
         passed: &mut BTreeSet<usize>,
-        imports: usize,
+        followed: &mut Followed<'a>,
     ) -> Option<End> {
         let (first, mut rest) = segments.split_first()?;
         let mut end = match first.as_str() {
             "crate" => End { module: 0, is_module: true },
             "self" => End { module: from, is_module: true },
             "super" => End { module: self.modules[from].parent?, is_module: true },
-            name => self.find(from, name, passed, imports)?,
+            name => self.find(from, name, passed, followed)?,
         };
         while end.is_module {
             passed.insert(end.module);
@@ -107,7 +107,7 @@ impl Tree {
                 ("self", _) => end,
                 ("super", Some(parent)) => End { module: parent, is_module: true },
                 _ => self
-                    .find(end.module, name, passed, imports)
+                    .find(end.module, name, passed, followed)
                     .unwrap_or(End { module: end.module, is_module: false }),
             };
         }
@@ -116,7 +116,13 @@ impl Tree {
     }
 
     /// What `name` is in `module`: a module of its own, an item, or what an import leads to.
-    fn find(&self, module: usize, name: &str, passed: &mut BTreeSet<usize>, imports: usize) -> Option<End> {
+    fn find<'a>(
+        &'a self,
+        module: usize,
+        name: &'a str,
+        passed: &mut BTreeSet<usize>,
+        followed: &mut Followed<'a>,
+    ) -> Option<End> {
         let here = &self.modules[module];
         if let Some(&child) = here.children.get(name) {
             return Some(End { module: child, is_module: true });
@@ -124,14 +130,30 @@ impl Tree {
         if here.items.contains(name) {
             return Some(End { module, is_module: false });
         }
-        let imports = imports.checked_sub(1)?;
-        if let Some(import) = here.imports.iter().find(|import| import.name.as_deref() == Some(name)) {
-            return self.follow(module, &import.segments, passed, imports);
+        if !followed.insert((module, name)) {
+            return None;
         }
-        here.imports.iter().filter(|import| import.name.is_none()).find_map(|glob| {
+        let end = self.import(module, name, passed, followed)?;
+        followed.remove(&(module, name));
+        Some(end)
+    }
+
+    /// What an import of `module` leads to by `name`: one of that name, or one of all names of another module.
+    fn import<'a>(
+        &'a self,
+        module: usize,
+        name: &'a str,
+        passed: &mut BTreeSet<usize>,
+        followed: &mut Followed<'a>,
+    ) -> Option<End> {
+        let imports = &self.modules[module].imports;
+        if let Some(import) = imports.iter().find(|import| import.name.as_deref() == Some(name)) {
+            return self.follow(module, &import.segments, passed, followed);
+        }
+        imports.iter().filter(|import| import.name.is_none()).find_map(|glob| {
             let mut on_the_way = BTreeSet::new();
-            let target = self.follow(module, &glob.segments, &mut on_the_way, imports)?;
-            let end = self.find(target.module, name, &mut on_the_way, imports)?;
+            let target = self.follow(module, &glob.segments, &mut on_the_way, followed)?;
+            let end = self.find(target.module, name, &mut on_the_way, followed)?;
             passed.append(&mut on_the_way);
             Some(end)
         })
