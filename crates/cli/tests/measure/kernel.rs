@@ -165,7 +165,8 @@ fn a_ping_waits_for_the_target(cell: &Cell<'_>, record: &Record) {
         assert_eq!(record.0["aqm"], Value::Null);
         return;
     }
-    let most_us = if aqm == "codel" { if_quiet(BASE_US + TARGETS_US, DROPTAIL_US) } else { BASE_US + TARGETS_US };
+    let most_us =
+        if aqm == "codel" { if_quiet(BASE_US + TARGETS_US, DROPTAIL_US) } else { BASE_US + TARGETS_US };
     assert!(loaded_us <= most_us, "{loaded_us}");
     let waited_us = |quantile: &str| record.0["aqm"][0][format!("sojourn_us_{quantile}")].as_f64().unwrap();
     assert!(waited_us("p50") <= TARGET_US, "{}", waited_us("p50"));
