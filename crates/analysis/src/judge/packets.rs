@@ -4,7 +4,9 @@ use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::losses;
-use crate::infer::packets::conditions::{has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window};
+use crate::infer::packets::conditions::{
+    has_lost, is_dry, is_emptied, is_paced, is_refilled, stays_the_same, uses_window,
+};
 use crate::infer::packets::{
     StreamPackets, apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
 };
@@ -38,6 +40,8 @@ fn release_of_span(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Rele
         Release::Pacer
     } else if is_refilled(span, t, trace) {
         Release::SendBuffer
+    } else if stays_the_same(span, t, trace) {
+        Release::Unexplained
     } else {
         Release::CongestionWindow
     }
@@ -49,9 +53,9 @@ pub(super) fn arriving(
     bucket: Option<BucketFit>,
     t: &Thresholds,
 ) -> ArrivingPackets {
-    // What arrives is acknowledged at once: near the receiver nothing is out in between, whatever the sender has out.
+    // What arrives is acknowledged at once: near the receiver nothing is out in between, whatever the sender has out and its window is.
     let is_dry = |span: &PacketSpan| {
-        let span = PacketSpan { drained_share: 0.0, ..*span };
+        let span = PacketSpan { drained_share: 0.0, flight_most: u64::MAX, ..*span };
         release_of_span(&span, t, &mut Trace::default()) == Release::Application
     };
     let dry = packets.spans.iter().filter(|span| is_dry(&span.figures)).map(|span| span.samples.len());
@@ -96,6 +100,8 @@ mod tests {
             drained_share: 0.0,
             fallen_share: 0.0,
             since_loss: 9,
+            flight_most: 200_000,
+            flight_lost: 0,
             since_change: 0,
             prompt_share: 0.9,
             clocked_share: 0.9,
@@ -138,6 +144,20 @@ mod tests {
             ..SentPackets::default()
         };
         assert_eq!(release(&doubling, &STANDARD, &mut Trace::default()), Release::CongestionWindow);
+        let risen = |span: &mut PacketSpan| {
+            (span.since_change, span.rtt_risen) = (1, Risen { times: 1.4, above_us: 8e3 });
+        };
+        assert_eq!(of(risen), Release::Unexplained, "a window grows, whatever the round trip does");
+        let after_loss = |span: &mut PacketSpan| {
+            risen(span);
+            span.flight_lost = 200_000;
+        };
+        assert_eq!(of(after_loss), Release::CongestionWindow, "CUBIC stays where it lost");
+        let shrunk = |span: &mut PacketSpan| {
+            filled_again(span);
+            span.flight_lost = 300_000;
+        };
+        assert_eq!(of(shrunk), Release::CongestionWindow, "a buffer that held more has room");
         let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.05, 0);
         assert_eq!(of(emptied), Release::SendBuffer, "whatever was lost");
         let later = |span: &mut PacketSpan| {

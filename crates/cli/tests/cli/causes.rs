@@ -19,7 +19,7 @@ const NOT_SEPARATED: [(&str, [Option<&str>; 2]); 7] = [
     ("sndbuf/program", [Some("sndbuf/null"); 2]),
     ("sndbuf/maximum", [Some("sndbuf/null"); 2]),
     ("rwnd/program", [Some("rwnd/program"), Some("rwnd/null")]),
-    ("rwnd/rmem_max", [Some("rwnd/program"), Some("rwnd/null")]),
+    ("rwnd/rmem_max", [Some("rwnd/program"); 2]),
     ("rwnd/maximum", [Some("rwnd/maximum"), Some("rwnd/null")]),
     ("path/mtu", [Some("path/silence"), None]),
     ("path/silence", [Some("path/silence"), None]),

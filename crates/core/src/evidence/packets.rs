@@ -49,6 +49,10 @@ pub struct PacketSpan {
     pub fallen_share: f64,
     /// Spans since something was lost: 0 where it was in this one.
     pub since_loss: usize,
+    /// The largest flight so far, bytes.
+    pub flight_most: u64,
+    /// The largest flight until the latest loss, bytes; 0 where nothing was lost.
+    pub flight_lost: u64,
     /// Spans over which the largest flight has been the same to a segment.
     pub since_change: usize,
     /// Of the new payload, what followed an ACK at once.

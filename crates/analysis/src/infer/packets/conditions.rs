@@ -20,9 +20,10 @@ fn is_filled_while_it_grows(span: &PacketSpan, t: &Thresholds, compare: &mut imp
 /// Whether the queue of written data runs dry.
 pub(crate) fn is_dry(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     span.bytes_of_a_push.is_some_and(|bytes| {
+        // An unknown window had room for what was out.
+        let window = if span.widest_window > 0 { span.widest_window } else { span.flight_most };
         compare.below(t.packet_write, bytes)
-            // Of an unknown window no half is known either.
-            && (span.widest_window == 0 || compare.below(t.packet_dry, bytes / (span.widest_window as f64 / 2.0)))
+            && compare.below(t.packet_dry, bytes / (window as f64 / 2.0))
             && span.pushes_of_burst.is_none_or(|pushes| compare.at_least(t.packet_dry_bursts, pushes))
     })
 }
@@ -47,7 +48,8 @@ pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
     }
     let is_filled_again = compare.at_most(t.packet_flight_same, span.flight_change)
         && span.fill.is_some_and(|fill| compare.below(t.packet_refilled, fill))
-        && compare.at_least(t.packet_prompt, span.prompt_share);
+        && compare.at_least(t.packet_prompt, span.prompt_share)
+        && !has_held_more(span, t, compare);
     is_filled_again
         || compare.at_least(t.packet_flight_constant, span.since_change as f64) && is_flat(span, t, compare)
 }
@@ -64,6 +66,17 @@ fn is_far_from_full(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compar
         && compare.at_least(t.packet_growth, span.round_trips)
         && compare.at_most(t.packet_flight_same, span.flight_change)
         && span.fill.is_some_and(|fill| compare.below(t.packet_emptied, fill))
+        && !has_held_more(span, t, compare)
+}
+
+/// Whether a send buffer has room, since it held more before a loss: it does not shrink, and a congestion window does.
+fn has_held_more(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    span.flight_lost > 0 && compare.below(t.packet_held, span.flight as f64 / span.flight_lost as f64)
+}
+
+/// Whether a flight has been the same for too long for a congestion window that nothing was lost from: one that is used up grows.
+pub(crate) fn stays_the_same(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    span.flight_lost == 0 && compare.at_least(t.packet_flight_constant, span.since_change as f64)
 }
 
 /// Whether written data wait to be sent.
@@ -79,7 +92,10 @@ pub(super) fn waits_for_cwnd(span: &PacketSpan, t: &Thresholds, compare: &mut im
     !uses_window(span, t, compare)
         && !is_dry(span, t, compare)
         && !is_emptied(span, t, compare)
-        && (has_lost(span, t, compare) || !is_paced(span, t, compare) && !is_refilled(span, t, compare))
+        && (has_lost(span, t, compare)
+            || !is_paced(span, t, compare)
+                && !is_refilled(span, t, compare)
+                && !stays_the_same(span, t, compare))
 }
 
 /// Whether they wait for a pacing rate.

@@ -28,6 +28,7 @@ pub(crate) struct CutSpan {
 pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<CutSpan> {
     let (mut spans, mut from): (Vec<CutSpan>, usize) = (Vec::new(), 0);
     let mut widest = WidestWindow::default();
+    let (mut largest, mut flight_lost) = (0, 0);
     while from < samples.len() {
         let rest = &samples[from..];
         let to = from + length(rest, rest[0].srtt_us, t);
@@ -36,6 +37,9 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
         let before = spans.last().map(|before| before.figures);
         let since_loss = before.map_or(t.packet_loss_memory.count(), |before| before.since_loss) + 1;
         let is_same = flight.abs_diff(before.map_or(0, |before| before.flight)) <= segment;
+        let is_lossy = has_losses(own);
+        largest = largest.max(flight);
+        flight_lost = if is_lossy { largest } else { flight_lost };
         let drained = t.packet_drained.value() * flight as f64;
         let figures = PacketSpan {
             segment,
@@ -49,7 +53,9 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             widest_window: widest.until(samples, from..to),
             drained_share: share(own, |sample| (sample.in_flight_bytes as f64) < drained),
             fallen_share: fallen_share(samples, from..to, t),
-            since_loss: if has_losses(own) { 0 } else { since_loss },
+            since_loss: if is_lossy { 0 } else { since_loss },
+            flight_most: largest,
+            flight_lost,
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
             prompt_share: sum(own, |sample| sample.prompt_bytes.into())
                 / sum(own, PacketSample::new_bytes).max(1.0),

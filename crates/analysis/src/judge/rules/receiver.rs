@@ -29,10 +29,14 @@ pub(super) const UNREAD: Rule = Rule {
 
 pub(super) const UNREAD_ALONE: Rule = Rule {
     id: RuleId::new("receiver.unread_alone"),
-    question: "Does half of the receive buffer wait for the application?",
+    question: "Does half of the receive buffer wait for the application, and, by packets, does what arrives in a round trip use up the window that is left?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
-        evidence.arrivals.is_some_and(|arrivals| trace.at_least(t.unread, arrivals.unread_share))
+        let Some(arrivals) = evidence.arrivals else { return false };
+        // A window that narrows holds nothing back as long as its sender does not fill it.
+        let has_room = arrivals.packets.is_some()
+            && arrivals.window_used.is_some_and(|used| trace.below(t.receiver_window_filled, used));
+        trace.at_least(t.unread, arrivals.unread_share) && !has_room
     },
 };
 

@@ -149,12 +149,12 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
 /// acknowledged: later. A timer's waits are longer too.
 pub(super) const ARRIVES_APART: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_apart"),
-    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers, with segments seldom out of order, and without a queue that makes all round trips twice as long?",
+    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers or a policer's drops, with segments seldom out of order, and without a queue that makes all round trips twice as long?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let Some(packets) = arrivals.packets else { return false };
-        packets.cwnd_cause != Some(Cause::Timeout)
+        !matches!(packets.cwnd_cause, Some(Cause::Timeout | Cause::Policer))
             && packets.apart_share.is_some_and(|share| trace.at_least(t.arrival_apart, share))
             && arrivals.whole.idle_share.is_some_and(|share| trace.above(t.queue_idle, share))
             && carries_enough(&arrivals.whole, t, trace)
