@@ -144,6 +144,9 @@ mod tests {
             ..SentPackets::default()
         };
         assert_eq!(release(&doubling, &STANDARD, &mut Trace::default()), Release::CongestionWindow);
+        let unscaled = |bytes: f64| of(|span| (span.widest_window, span.bytes_of_a_push) = (0, Some(bytes)));
+        assert_eq!(unscaled(60_000.0), Release::SendBuffer, "less than half of what a window held");
+        assert_eq!(unscaled(100_000.0), Release::CongestionWindow, "the window may be twice as large");
         let risen = |span: &mut PacketSpan| {
             (span.since_change, span.rtt_risen) = (1, Risen { times: 1.4, above_us: 8e3 });
         };

@@ -419,3 +419,30 @@ fn frames_that_fill_an_ethernet_link_make_a_full_path() {
     let less = at_rate(83_000_000);
     assert_ne!(less["rule"], "path.full.at_line_rate", "{less:#}");
 }
+
+/// A reader that sleeps: the window narrows at the rate of the link, and holds something back only where it has no room for a segment.
+#[test]
+fn a_window_that_narrows_is_the_receivers_only_where_it_is_used_up() {
+    const WINDOW: u16 = 60_000;
+    const SEGMENT_US: u64 = 1_270;
+    const ASLEEP_US: u64 = 25_000;
+    let mut capture = Capture::new(WINDOW);
+    let mut us = capture.open([10, 500], None) + 1_000;
+    capture.send(us, CLIENT, 200, PSH);
+    for _ in 0..8 {
+        while u32::from(capture.window) >= MSS {
+            us += SEGMENT_US;
+            capture.send(us, SERVER, MSS, 0);
+            capture.window -= MSS as u16;
+            capture.ack(us + 40, CLIENT, capture.sent[SERVER]);
+        }
+        us += ASLEEP_US;
+        capture.window = WINDOW;
+        capture.ack(us, CLIENT, capture.sent[SERVER]);
+    }
+    let flow = capture.judged(SERVER).unwrap();
+    let asleep = flow["limited_fraction"]["receiver"].as_f64().unwrap();
+    let expected = ASLEEP_US as f64 / (ASLEEP_US + u64::from(u32::from(WINDOW) / MSS) * SEGMENT_US) as f64;
+    assert!((asleep - expected).abs() < 0.05, "{asleep} of {expected}: {flow:#}");
+    assert_ne!(flow["limited_by"], "receiver", "{flow:#}");
+}

@@ -4,7 +4,7 @@
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{AnyRow, Sink, SinkError};
+use pipefill_core::record::{AnyRow, Sink, SinkError, StreamSummary};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::{Sim, SimOptions};
 use std::fs;
@@ -16,28 +16,45 @@ const LONG: u32 = 1_000;
 /// Runs of each scenario; the fastest counts, the others were disturbed.
 pub(crate) const ROUNDS: u32 = 3;
 
-/// A scenario to be timed: 1 Gbit/s, a queue of 1 BDP.
+/// A scenario to be timed, with a queue of 1 BDP.
 pub(crate) struct Work {
     pub(crate) name: &'static str,
     congestion_control: &'static str,
     rtt: &'static str,
     loss: &'static str,
     gso: bool,
+    /// With what is asked for beside one flow at 1 Gbit/s.
+    size: Size,
     /// Million packets per second of one core that it has to reach on a machine of today.
     pub(crate) to_hold: Option<f64>,
 }
+
+/// How large a scenario is.
+#[derive(Clone, Copy)]
+struct Size {
+    rate: &'static str,
+    aqm: &'static str,
+    flows: u32,
+}
+
+const SINGLE: Size = Size { rate: "1gbit", aqm: "droptail", flows: 1 };
+const LARGE: Size = Size { rate: "10gbit", aqm: "fq_codel", flows: 100 };
 
 /// The scenario whose losses leave few packets.
 const SPARSE: &str = "CUBIC, 20 ms, 1 % loss, segments";
 
 /// What is timed. The loss at 20 ms leaves CUBIC few packets; at 0.2 ms, and with BBR, recovery is really loaded.
-pub(crate) const WORK: [Work; 6] = [
+pub(crate) const WORK: [Work; 7] = [
     Work::new("CUBIC, 20 ms, segments", "cubic", "20ms", "0%", false, Some(1.5)),
     Work::new("CUBIC, 20 ms, super-packets", "cubic", "20ms", "0%", true, Some(1.5)),
     Work::new(SPARSE, "cubic", "20ms", "1%", false, Some(0.8)),
     Work::new("CUBIC, 0.2 ms, 1 % loss, segments", "cubic", "200us", "1%", false, Some(0.8)),
     Work::new("BBR, 20 ms, segments", "bbr", "20ms", "0%", false, None),
     Work::new("BBR, 20 ms, 1 % loss, segments", "bbr", "20ms", "1%", false, Some(0.8)),
+    Work {
+        size: LARGE,
+        ..Work::new("CUBIC, 100 flows, 10 Gbit/s, FQ-CoDel", "cubic", "20ms", "0%", false, None)
+    },
 ];
 
 /// What a run took and gave.
@@ -63,7 +80,7 @@ impl Work {
         gso: bool,
         to_hold: Option<f64>,
     ) -> Self {
-        Self { name, congestion_control, rtt, loss, gso, to_hold }
+        Self { name, congestion_control, rtt, loss, gso, size: SINGLE, to_hold }
     }
 
     pub(crate) fn named(name: &str) -> &'static Self {
@@ -90,21 +107,23 @@ impl Work {
         let began = cpu_seconds();
         let manifest = sim.stream(&run, &Unwatched, &mut Nowhere).expect("the simulator runs it");
         let cpu_seconds = cpu_seconds() - began;
-        let stream = &manifest.streams[0];
-        let bits = stream.received_bytes as f64 * 8.0;
+        let goodput_bps = |stream: &StreamSummary| {
+            stream.received_bytes as f64 * 8e6 / (stream.end_us - stream.start_us) as f64
+        };
+        let packets = |stream: &StreamSummary| u64::from(stream.tcp.expect("TCP").data_segs_out.unwrap_or(0));
         Figures {
-            packets: u64::from(stream.tcp.expect("TCP").data_segs_out.unwrap_or(0)),
+            packets: manifest.streams.iter().map(packets).sum(),
             cpu_seconds,
-            goodput_bps: bits * 1e6 / (stream.end_us - stream.start_us) as f64,
+            goodput_bps: manifest.streams.iter().map(goodput_bps).sum(),
         }
     }
 
     fn run(&self, seconds: u32) -> Run {
-        let Self { congestion_control, rtt, loss, .. } = self;
+        let Self { congestion_control, rtt, loss, size: Size { rate, aqm, flows }, .. } = self;
         let text = format!(
-            "name = \"speed\"\n[path]\nrtt = \"{rtt}\"\nrate = \"1gbit\"\nqueue = \"1bdp\"\nloss = \"{loss}\"\n\
+            "name = \"speed\"\n[path]\nrtt = \"{rtt}\"\nrate = \"{rate}\"\nqueue = \"1bdp\"\nloss = \"{loss}\"\naqm = \"{aqm}\"\n\
              [host]\ncongestion_control = \"{congestion_control}\"\ntcp_rmem = \"4096 131072 64MiB\"\n\
-             tcp_wmem = \"4096 16384 64MiB\"\n[[flow]]\nprotocol = \"tcp\"\nduration = \"{seconds}s\"\n\
+             tcp_wmem = \"4096 16384 64MiB\"\n[[flow]]\nprotocol = \"tcp\"\nduration = \"{seconds}s\"\nparallel = {flows}\n\
              [run]\nsample = \"100ms\"\n"
         );
         let scenario = Scenario::parse(&text, "speed.toml").unwrap_or_else(|error| panic!("{error}"));
