@@ -45,7 +45,8 @@ pub(super) fn cause(
     }
 }
 
-/// Of a congestion window of whose sender nothing is seen: what is lost, or its growth where most of the time has no loss.
+/// Of a congestion window of whose sender nothing is seen: what is lost, or its growth where most of the time has no loss. One that grows though
+/// nothing was missing, and not as in slow start, has left slow start without a loss.
 fn arrivals_cause(arrivals: &Arrivals, thresholds: &Thresholds) -> Option<Cause> {
     let (cause, settled) = (arrivals.packets?.cwnd_cause, arrivals.whole.settled);
     let is_growing = arrivals.whole.disordered_share > 0.0
@@ -53,7 +54,8 @@ fn arrivals_cause(arrivals: &Arrivals, thresholds: &Thresholds) -> Option<Cause>
         && settled.share >= thresholds.receiver_settled_share.value()
         && settled.growth.each >= thresholds.receiver_grows.value()
         && settled.growth.whole >= thresholds.receiver_grown.value();
-    if is_growing { Some(Cause::Growth) } else { cause }
+    let is_whole = arrivals.whole.disordered_share <= 0.0;
+    if is_growing { Some(Cause::Growth) } else { cause.or(is_whole.then_some(Cause::HystartExit)) }
 }
 
 /// `tcp_select_window()`, `tcp_rcv_space_adjust()`: autotuning ends at the maximum of `tcp_rmem`, and never begins for a buffer that is set.
@@ -258,6 +260,17 @@ mod tests {
         for lossy in [cause(0.4, false, 2.0), cause(0.6, true, 2.0), cause(0.6, false, 1.0)] {
             assert_eq!(lossy, Some(Cause::RandomLoss));
         }
+    }
+
+    #[test]
+    fn a_window_that_grows_though_nothing_was_missing_has_left_slow_start_early() {
+        let cause = |disordered_share| {
+            let whole = ArrivalsOfAll { disordered_share, ..ArrivalsOfAll::default() };
+            let packets = Some(ArrivingPackets::default());
+            arrivals_cause(&Arrivals { whole, packets, ..Arrivals::default() }, &STANDARD)
+        };
+        assert_eq!(cause(0.0), Some(Cause::HystartExit));
+        assert_eq!(cause(0.1), None, "what was missing may be why");
     }
 
     const LIMITS: BufferLimits = BufferLimits {
