@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(of(after_loss), Release::CongestionWindow, "CUBIC stays where it lost");
         let shrunk = |span: &mut PacketSpan| {
             filled_again(span);
-            span.flight_lost = 300_000;
+            span.flight_lost = 600_000;
         };
         assert_eq!(of(shrunk), Release::CongestionWindow, "a buffer that held more has room");
         let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.05, 0);

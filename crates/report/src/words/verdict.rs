@@ -72,10 +72,16 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     let name = limit_name(diagnosis.limited_by, diagnosis.cause);
     let limit = match diagnosis.limited_by {
         LimitedBy::Unknown => format!("{}: {because}.", UNKNOWN.trim_end_matches('.')),
-        _ => {
-            let share = waited.as_ref().map_or_else(|| diagnosis.share(), |waited| waited.share);
-            limited(name, Some(share), &because)
-        }
+        _ => match &waited {
+            Some(waited) if is_one_of_several(diagnosis, waited.share) => {
+                let holder = limit_name(diagnosis.limited_by, None);
+                let cause = name[holder.len()..].trim_matches([' ', '(', ')']);
+                let [all, its] = [diagnosis.share(), waited.share].map(percent);
+                format!("Limited by {holder} {all} of the time ({cause} {its}): {because}.")
+            }
+            Some(waited) => limited(name, Some(waited.share), &because),
+            None => limited(name, Some(diagnosis.share()), &because),
+        },
     };
     let others = if waited.is_some() { rest_by_cause(diagnosis) } else { rest(diagnosis) };
     let faults: Vec<String> = diagnosis.faults.iter().map(faults::in_words).collect();
@@ -94,6 +100,11 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         + &judged.aqm.as_ref().map_or_else(String::new, aqm)
         + &testbed
         + &shared
+}
+
+/// Whether another holder has more of the time than this cause, and less than all causes of its holder.
+fn is_one_of_several(diagnosis: &Diagnosis, share: f64) -> bool {
+    diagnosis.time.iter().any(|held| held.limited_by != diagnosis.limited_by && held.share > share)
 }
 
 /// That a token bucket kept the path's rate from holding.

@@ -6,9 +6,9 @@ use pipefill_analysis::findings::finding::Latency;
 use pipefill_analysis::findings::verdict::{Verdict, VerdictReason};
 use pipefill_analysis::judge::{Diagnosis, Figures, HeldTime, JoinedEvidence};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::plan::{Cell, Published};
-use pipefill_core::record::RunRecord;
+use pipefill_core::record::{RunRecord, Waits};
 use pipefill_core::units::{Rate, Ratio};
 use pipefill_report::words::{complete_capture, complete_experiment, repeat_command, verdict_sentence};
 use pipefill_testkit::builder::{Steady, cell, plan, record, run, spec as steady_spec};
@@ -128,6 +128,36 @@ fn a_window_that_was_in_flight_before_may_be_measured_above_the_bound() {
         let said = of(share, us, acked);
         assert!(said.contains("the advertised window of 65.5 kB was used up"), "{said}");
     }
+}
+
+#[test]
+fn a_cause_with_less_time_than_another_holder_has_that_of_its_holder_beside_it() {
+    let spec = spec(&format!("{PATH}[[flow]]\n"));
+    let held = |limited_by, cause, share: f64| HeldTime {
+        limited_by,
+        cause: Some(cause),
+        us: (share * 1e6) as u64,
+        share,
+    };
+    let of = |turns: f64, request: f64| {
+        let base = diagnosis(&spec, 0, LimitedBy::App, None);
+        let time = vec![
+            held(LimitedBy::App, Cause::Turns, turns),
+            held(LimitedBy::App, Cause::Request, request),
+            held(LimitedBy::Cwnd, Cause::Timeout, 1.0 - turns - request),
+        ];
+        let figures = Figures { waits: Some(Waits { turns: 3, ..Waits::default() }), ..base.figures };
+        let limited_fraction = [(LimitedBy::App, turns + request)].into();
+        let diagnosis = Diagnosis { cause: Some(Cause::Turns), figures, time, limited_fraction, ..base };
+        verdict_sentence(&judged(&spec, diagnosis, Latency::default(), 10_000))
+    };
+    let less = of(0.36, 0.16);
+    let begins =
+        "Limited by the application 52 % of the time (a round trip for each request 36 %): 3 turns of 120 ms";
+    assert!(less.starts_with(begins), "{less}");
+    let most = of(0.6, 0.1);
+    let begins = "Limited by the application (a round trip for each request) 60 % of the time: 3 turns";
+    assert!(most.starts_with(begins), "{most}");
 }
 
 #[test]
