@@ -451,7 +451,7 @@ thresholds! {
     packet_flight_same: Judge, Share = 0.15, Source::Catalogue;
     /// A flight that is the same to a segment over this many spans is no congestion window's.
     packet_flight_constant: Judge, Count = 1.0, Source::Catalogue;
-    /// A send buffer has room where less than this part of what was in flight before a loss is out; what its packets take beside their payload varies.
+    /// A send buffer has room while less than this part of the flight before a loss is in flight; the overhead of its packets varies.
     packet_held: Judge, Share = 0.40, Source::Kernel("SKB_TRUESIZE()");
     /// A span of this many round trips is long enough to see a window grow.
     packet_growth: Judge, RoundTrips = 3.0, Source::Catalogue;

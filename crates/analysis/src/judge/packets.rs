@@ -5,7 +5,7 @@ use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::losses;
 use crate::infer::packets::conditions::{
-    has_lost, is_dry, is_emptied, is_paced, is_refilled, stays_the_same, uses_window,
+    flight_stays_the_same, has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window,
 };
 use crate::infer::packets::{
     StreamPackets, apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
@@ -40,7 +40,7 @@ fn release_of_span(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Rele
         Release::Pacer
     } else if is_refilled(span, t, trace) {
         Release::SendBuffer
-    } else if stays_the_same(span, t, trace) {
+    } else if flight_stays_the_same(span, t, trace) {
         Release::Unexplained
     } else {
         Release::CongestionWindow
@@ -101,7 +101,7 @@ mod tests {
             fallen_share: 0.0,
             since_loss: 9,
             flight_most: 200_000,
-            flight_lost: 0,
+            flight_before_loss: 0,
             since_change: 0,
             prompt_share: 0.9,
             clocked_share: 0.9,
@@ -153,12 +153,12 @@ mod tests {
         assert_eq!(of(risen), Release::Unexplained, "a window grows, whatever the round trip does");
         let after_loss = |span: &mut PacketSpan| {
             risen(span);
-            span.flight_lost = 200_000;
+            span.flight_before_loss = 200_000;
         };
         assert_eq!(of(after_loss), Release::CongestionWindow, "CUBIC stays where it lost");
         let shrunk = |span: &mut PacketSpan| {
             filled_again(span);
-            span.flight_lost = 600_000;
+            span.flight_before_loss = 600_000;
         };
         assert_eq!(of(shrunk), Release::CongestionWindow, "a buffer that held more has room");
         let emptied = |span: &mut PacketSpan| (span.fallen_share, span.since_loss) = (0.05, 0);

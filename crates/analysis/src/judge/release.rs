@@ -13,6 +13,6 @@ pub(super) enum Release {
     Pacer,
     /// The application: all that is written is sent.
     Application,
-    /// None of these: the same is in flight for too long for a window that grows.
+    /// None of these: the flight is constant, and a congestion window would grow.
     Unexplained,
 }

@@ -52,7 +52,7 @@ pub struct PacketSpan {
     /// The largest flight so far, bytes.
     pub flight_most: u64,
     /// The largest flight until the latest loss, bytes; 0 where nothing was lost.
-    pub flight_lost: u64,
+    pub flight_before_loss: u64,
     /// Spans over which the largest flight has been the same to a segment.
     pub since_change: usize,
     /// Of the new payload, what followed an ACK at once.

@@ -20,7 +20,7 @@ fn is_filled_while_it_grows(span: &PacketSpan, t: &Thresholds, compare: &mut imp
 /// Whether the queue of written data runs dry.
 pub(crate) fn is_dry(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     span.bytes_of_a_push.is_some_and(|bytes| {
-        // An unknown window had room for what was out.
+        // An unknown window is at least as large as the largest flight.
         let window = if span.widest_window > 0 { span.widest_window } else { span.flight_most };
         compare.below(t.packet_write, bytes)
             && compare.below(t.packet_dry, bytes / (window as f64 / 2.0))
@@ -69,14 +69,15 @@ fn is_far_from_full(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compar
         && !has_held_more(span, t, compare)
 }
 
-/// Whether a send buffer has room, since it held more before a loss: it does not shrink, and a congestion window does.
+/// Whether a send buffer has room: it held more before a loss, and only a congestion window shrinks.
 fn has_held_more(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
-    span.flight_lost > 0 && compare.below(t.packet_held, span.flight as f64 / span.flight_lost as f64)
+    span.flight_before_loss > 0
+        && compare.below(t.packet_held, span.flight as f64 / span.flight_before_loss as f64)
 }
 
-/// Whether a flight has been the same for too long for a congestion window that nothing was lost from: one that is used up grows.
-pub(crate) fn stays_the_same(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
-    span.flight_lost == 0 && compare.at_least(t.packet_flight_constant, span.since_change as f64)
+/// Whether the flight is constant for longer than a congestion window allows without a loss: a used window grows (RFC 5681, 3.1).
+pub(crate) fn flight_stays_the_same(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    span.flight_before_loss == 0 && compare.at_least(t.packet_flight_constant, span.since_change as f64)
 }
 
 /// Whether written data wait to be sent.
@@ -95,7 +96,7 @@ pub(super) fn waits_for_cwnd(span: &PacketSpan, t: &Thresholds, compare: &mut im
         && (has_lost(span, t, compare)
             || !is_paced(span, t, compare)
                 && !is_refilled(span, t, compare)
-                && !stays_the_same(span, t, compare))
+                && !flight_stays_the_same(span, t, compare))
 }
 
 /// Whether they wait for a pacing rate.

@@ -28,7 +28,7 @@ pub(crate) struct CutSpan {
 pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<CutSpan> {
     let (mut spans, mut from): (Vec<CutSpan>, usize) = (Vec::new(), 0);
     let mut widest = WidestWindow::default();
-    let (mut largest, mut flight_lost) = (0, 0);
+    let (mut largest, mut flight_before_loss) = (0, 0);
     while from < samples.len() {
         let rest = &samples[from..];
         let to = from + length(rest, rest[0].srtt_us, t);
@@ -39,7 +39,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
         let is_same = flight.abs_diff(before.map_or(0, |before| before.flight)) <= segment;
         let is_lossy = has_losses(own);
         largest = largest.max(flight);
-        flight_lost = if is_lossy { largest } else { flight_lost };
+        flight_before_loss = if is_lossy { largest } else { flight_before_loss };
         let drained = t.packet_drained.value() * flight as f64;
         let figures = PacketSpan {
             segment,
@@ -55,7 +55,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             fallen_share: fallen_share(samples, from..to, t),
             since_loss: if is_lossy { 0 } else { since_loss },
             flight_most: largest,
-            flight_lost,
+            flight_before_loss,
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
             prompt_share: sum(own, |sample| sample.prompt_bytes.into())
                 / sum(own, PacketSample::new_bytes).max(1.0),

@@ -29,11 +29,11 @@ pub(super) const UNREAD: Rule = Rule {
 
 pub(super) const UNREAD_ALONE: Rule = Rule {
     id: RuleId::new("receiver.unread_alone"),
-    question: "Does half of the receive buffer wait for the application, and, by packets, does what arrives in a round trip use up the window that is left?",
+    question: "Is at least half of the receive buffer unread and, where packets show it, does each round trip use up the window that is left?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
-        // A window that narrows holds nothing back as long as its sender does not fill it.
+        // A narrow window limits only a sender that fills it.
         let has_room = arrivals.packets.is_some()
             && arrivals.window_used.is_some_and(|used| trace.below(t.receiver_window_filled, used));
         trace.at_least(t.unread, arrivals.unread_share) && !has_room
