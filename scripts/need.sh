@@ -21,7 +21,7 @@ main() {
             musl) need_musl ;;
             cc) has cc || install cc gcc libc6-dev ;;
             node) need_node ;;
-            chromium) has chromium || install chromium chromium fonts-dejavu-core fonts-noto-color-emoji ;;
+            chromium) has chromium || install chromium --no-install-recommends chromium fonts-dejavu-core fonts-noto-color-emoji ;; # what it recommends is a desktop
             ping) has ping || install ping iputils-ping ;;
             pasta) has pasta || install pasta passt ;;
             nft) has nft || [ -x /usr/sbin/nft ] || install nft nftables ;;

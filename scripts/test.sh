@@ -13,6 +13,8 @@ readonly PHASES=(format build tests measure)
 readonly MEASURING='^measure$'
 # Integration tests that only compute, and take long: beside those that measure, in idle time.
 readonly COMPUTING='^(many_flows|limits|hostile|captures|reading|rules|sim|report|store)$'
+# Of the tests of the command line those that judge whole sets of scenarios in the simulator: beside those that measure, likewise.
+readonly COMPUTING_SETS=(blindfold:: catalogue:: causes:: ledger:: sharers:: studies:: verdicts::)
 # Integration tests that only `make proof` runs.
 readonly OF_PROOF='^beside_tools$'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
@@ -105,7 +107,7 @@ phase_tests() {
 }
 
 test_command_line() {
-    cargo test --workspace --no-fail-fast --test cli
+    cargo test --workspace --no-fail-fast --test cli -- "${COMPUTING_SETS[@]/#/--skip=}"
 }
 
 # One after the other: they share an environment.
@@ -201,6 +203,7 @@ phase_compute() {
     mapfile -t names < <(integration_tests | grep -E "$COMPUTING")
     phase_doctests || status=1
     cargo test --workspace --no-fail-fast --bin xtask "${names[@]/#/--test=}" || status=1
+    cargo test --workspace --no-fail-fast --test cli -- "${COMPUTING_SETS[@]}" || status=1
     return "$status"
 }
 

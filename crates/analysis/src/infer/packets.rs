@@ -83,6 +83,15 @@ impl<'a> StreamPackets<'a> {
         Self { samples, spans, flights, mean_bps: mean_bps(samples), thresholds }
     }
 
+    /// Near the receiver, which acknowledges what arrives at once: what the sender has out is not seen.
+    pub(crate) fn near_receiver(samples: &'a [PacketSample], thresholds: &'a Thresholds) -> Self {
+        let mut packets = Self::of(samples, thresholds);
+        for CutSpan { figures, .. } in &mut packets.spans {
+            (figures.drained_share, figures.flight_most) = (None, None);
+        }
+        packets
+    }
+
     /// Every sample with its span, in order of time.
     pub(crate) fn in_spans(&self) -> impl Iterator<Item = (&CutSpan, &PacketSample)> {
         self.spans

@@ -319,7 +319,7 @@ impl<'a> Diagnosing<'a> {
         let stream = &mut self.streams[place];
         let is_near = stream.capture_point == CapturePoint::Receiver;
         let packets = is_near.then(|| {
-            let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
+            let packets = StreamPackets::near_receiver(stream.packets.as_slice(), self.thresholds);
             arriving(&packets, stream.stream.summary.bucket, self.thresholds)
         });
         let mut starts = VecDeque::new();

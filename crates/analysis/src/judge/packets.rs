@@ -53,11 +53,7 @@ pub(super) fn arriving(
     bucket: Option<BucketFit>,
     t: &Thresholds,
 ) -> ArrivingPackets {
-    // What arrives is acknowledged at once: near the receiver nothing is out in between, whatever the sender has out and its window is.
-    let is_dry = |span: &PacketSpan| {
-        let span = PacketSpan { drained_share: 0.0, flight_most: u64::MAX, ..*span };
-        release_of_span(&span, t, &mut Trace::default()) == Release::Application
-    };
+    let is_dry = |span: &PacketSpan| release_of_span(span, t, &mut Trace::default()) == Release::Application;
     let dry = packets.spans.iter().filter(|span| is_dry(&span.figures)).map(|span| span.samples.len());
     ArrivingPackets {
         dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,
@@ -77,7 +73,7 @@ fn fills_no_buffer(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool
     trace.below(t.packet_write_small, over(span.flight))
         || trace.below(t.packet_write_segments, over(span.segment))
         || trace.at_least(t.packet_tails, span.tail_share)
-        || trace.at_least(t.packet_drained_often, span.drained_share)
+        || span.drained_share.is_some_and(|share| trace.at_least(t.packet_drained_often, share))
 }
 
 #[cfg(test)]
@@ -97,10 +93,10 @@ mod tests {
             pushes_of_burst: None,
             tail_share: 0.0,
             widest_window: 1_000_000,
-            drained_share: 0.0,
+            drained_share: Some(0.0),
             fallen_share: 0.0,
             since_loss: 9,
-            flight_most: 200_000,
+            flight_most: Some(200_000),
             flight_before_loss: 0,
             since_change: 0,
             prompt_share: 0.9,
@@ -188,7 +184,7 @@ mod tests {
         assert_eq!(dry(&|_| ()), Release::SendBuffer);
         assert_eq!(dry(&|span| span.flight = 250_000), Release::Application, "small writes");
         assert_eq!(dry(&|span| span.tail_share = 0.7), Release::Application, "writes end in short segments");
-        assert_eq!(dry(&|span| span.drained_share = 0.3), Release::Application, "the pipe runs empty");
+        assert_eq!(dry(&|span| span.drained_share = Some(0.3)), Release::Application, "the pipe runs empty");
         assert_ne!(
             dry(&|span| span.widest_window = 150_000),
             Release::SendBuffer,

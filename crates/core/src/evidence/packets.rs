@@ -43,14 +43,14 @@ pub struct PacketSpan {
     pub tail_share: f64,
     /// The largest window when the data may have been written, at half of the connection's age, bytes.
     pub widest_window: u64,
-    /// Share of the samples with little in flight.
-    pub drained_share: f64,
+    /// Share of the samples with little in flight; absent near the receiver, where nothing is out between two segments.
+    pub drained_share: Option<f64>,
     /// Share of the samples in which what is in flight has fallen to a part of what was in the round trip before, without a loss, not to nothing, and nothing new follows.
     pub fallen_share: f64,
     /// Spans since something was lost: 0 where it was in this one.
     pub since_loss: usize,
-    /// The largest flight so far, bytes.
-    pub flight_most: u64,
+    /// The largest flight so far, bytes; absent near the receiver.
+    pub flight_most: Option<u64>,
     /// The largest flight until the latest loss, bytes; 0 where nothing was lost.
     pub flight_before_loss: u64,
     /// Spans over which the largest flight has been the same to a segment.

@@ -21,9 +21,9 @@ fn is_filled_while_it_grows(span: &PacketSpan, t: &Thresholds, compare: &mut imp
 pub(crate) fn is_dry(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     span.bytes_of_a_push.is_some_and(|bytes| {
         // An unknown window is at least as large as the largest flight.
-        let window = if span.widest_window > 0 { span.widest_window } else { span.flight_most };
+        let window = if span.widest_window > 0 { Some(span.widest_window) } else { span.flight_most };
         compare.below(t.packet_write, bytes)
-            && compare.below(t.packet_dry, bytes / (window as f64 / 2.0))
+            && window.is_none_or(|window| compare.below(t.packet_dry, bytes / (window as f64 / 2.0)))
             && span.pushes_of_burst.is_none_or(|pushes| compare.at_least(t.packet_dry_bursts, pushes))
     })
 }

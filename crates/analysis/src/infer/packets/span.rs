@@ -51,10 +51,10 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             tail_share: sum(own, |sample| sample.tails.into())
                 / sum(own, |sample| sample.pushes.into()).max(1.0),
             widest_window: widest.until(samples, from..to),
-            drained_share: share(own, |sample| (sample.in_flight_bytes as f64) < drained),
+            drained_share: Some(share(own, |sample| (sample.in_flight_bytes as f64) < drained)),
             fallen_share: fallen_share(samples, from..to, t),
             since_loss: if is_lossy { 0 } else { since_loss },
-            flight_most: largest,
+            flight_most: Some(largest),
             flight_before_loss,
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
             prompt_share: sum(own, |sample| sample.prompt_bytes.into())

@@ -119,7 +119,7 @@ pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
             && span.bytes_of_a_push.is_some_and(|bytes| {
                 trace.at_least(t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
             })
-            && trace.below(t.packet_drained_often, span.drained_share)
+            && span.drained_share.is_some_and(|share| trace.below(t.packet_drained_often, share))
     },
 };
 

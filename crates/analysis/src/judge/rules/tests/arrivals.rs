@@ -321,6 +321,7 @@ fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
             bytes_of_a_push: Some(16_384.0),
             tail_share: 1.0,
             widest_window: 118_000,
+            drained_share: Some(0.0),
             prompt_share: 0.7,
             clocked_share: 0.7,
             unevenness: Some(1.5),
@@ -342,7 +343,7 @@ fn what_acks_let_out_as_they_acknowledge_is_a_buffers() {
         (&|span, _| span.clocked_share = 0.4, "a write is larger than what was acknowledged just before"),
         (&|span, _| span.flight_change = 0.2, "its amount changes"),
         (&|span, _| span.bytes_of_a_push = Some(4_000.0), "small writes wait for ACKs"),
-        (&|span, _| span.drained_share = 0.3, "nothing is out at times"),
+        (&|span, _| span.drained_share = Some(0.3), "nothing is out at times"),
     ];
     for (change, why) in unasked {
         assert_eq!(rule(change), "app.rate.unasked", "{why}");
