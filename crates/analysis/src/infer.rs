@@ -12,6 +12,7 @@ mod bottleneck;
 mod bucket;
 pub(crate) mod buffer_track;
 pub(crate) mod datagrams;
+mod detour;
 pub(crate) mod drops;
 pub(crate) mod epochs;
 mod first_flights;

@@ -88,11 +88,40 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// For each variant in plan order (once where the plan has none) the main sheet, that of what was in use where a buffer is an
-/// axis, and that of the congestion states where somebody published those.
+/// For each group of [`groups`] the main sheet, that of what was in use where a buffer is an axis, and that of the congestion states where
+/// somebody published those.
 pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
-    let groups = by_variant(experiment).into_iter();
+    let groups = groups(experiment).into_iter();
     groups.flat_map(|(variant, cells)| of_variant(experiment, variant, &cells)).collect()
+}
+
+/// Each variant with its cells, in plan order; neighbours of one cell each that are alike are the rows of one table, without a name.
+fn groups(experiment: &Experiment) -> Vec<(Option<&str>, Vec<&CellResult>)> {
+    let mut groups: Vec<(Option<&str>, Vec<&CellResult>)> = Vec::new();
+    let mut is_alone = false;
+    for (variant, cells) in by_variant(experiment) {
+        let is_like = |rows: &[&CellResult]| cells.len() == 1 && are_alike(experiment, rows[0], cells[0]);
+        match groups.last_mut().filter(|(_, rows)| is_alone && is_like(rows)) {
+            Some((name, rows)) => {
+                *name = None;
+                rows.extend(cells);
+            }
+            None => {
+                is_alone = cells.len() == 1;
+                groups.push((variant, cells));
+            }
+        }
+    }
+    groups
+}
+
+/// Whether two cells have the same axes and protocols, and so the same columns.
+fn are_alike(experiment: &Experiment, a: &CellResult, b: &CellResult) -> bool {
+    let protocols = |cell: &CellResult| {
+        let flows = experiment.plan.cell(cell.index).spec.flows.iter();
+        flows.map(|flow| flow.protocol).collect::<Vec<_>>()
+    };
+    a.axes.keys().eq(b.axes.keys()) && protocols(a) == protocols(b)
 }
 
 /// The cells of each variant, in plan order; all under no name where the plan has none.
@@ -205,11 +234,13 @@ fn axis_numbers<'a>(path: &str, rows: &[&'a IndexMap<String, String>]) -> BTreeM
     values.into_iter().zip(named).map(|(value, (_, number))| (value, number)).collect()
 }
 
-/// All axes but the variant, in order of appearance.
+/// All axes in order of appearance, without the variant where that is the same in all rows: it is the table's name.
 fn axis_paths(rows: &[&IndexMap<String, String>]) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
-    for path in rows.iter().flat_map(|axes| axes.keys()) {
-        if path != "variant" && !paths.contains(path) {
+    let is_named = rows.windows(2).all(|pair| pair[0].get("variant") == pair[1].get("variant"));
+    let is_shown = |path: &&String| !is_named || *path != "variant";
+    for path in rows.iter().flat_map(|axes| axes.keys()).filter(is_shown) {
+        if !paths.contains(path) {
             paths.push(path.clone());
         }
     }

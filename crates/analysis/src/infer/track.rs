@@ -79,6 +79,11 @@ impl Track {
         Self { bucket, ..self }
     }
 
+    /// Payload delivered by the last sample.
+    pub(super) fn delivered_in_all(&self) -> u64 {
+        self.samples.as_slice().last().map_or(0, |sample| sample.delivered)
+    }
+
     /// Payload delivered between two times.
     pub(super) fn delivered(&self, from_us: u64, to_us: u64) -> u64 {
         let count = |t_us| self.samples.at(t_us).map_or(0, |sample| sample.delivered);

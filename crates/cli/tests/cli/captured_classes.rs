@@ -1,5 +1,6 @@
 //! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
-//! segments behind a smaller MTU, requests that are lost, a program whose own window fills the pipe.
+//! segments behind a smaller MTU, requests that are lost, a program whose own window fills the pipe, a path that
+//! gets longer.
 
 use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
@@ -87,4 +88,16 @@ fn a_programs_window_that_fills_the_pipe_is_a_full_path() {
     // Of one, the receiver's round trip is a little less than one and a half times the least.
     let full = near_the_receiver.iter().filter(|(.., flow)| named(flow) == "path/full").count();
     assert!(full >= 11, "{full} of {}", near_the_receiver.len());
+}
+
+/// A detour of 92 ms instead of 11, with room for five times the window that the queue of before has left: the long round trip is no queue's.
+#[test]
+fn a_window_that_grows_on_a_path_that_got_longer_fills_no_queue() {
+    let found = judged(
+        "[path]\nrtt = \"11ms\"\nrate = [\"30mbit\", \"58mbit\"]\nqueue = \"40p\"\n[[path.change]]\nat = \"1.6s\"\nrtt = \"92ms\"\n[host]\ncongestion_control = \"reno\"\n[[flow]]\nduration = \"9s\"\n",
+    );
+    assert_eq!(found.len(), 4);
+    for (run, _, flow) in found.iter().filter(|(_, end, _)| *end == "sender") {
+        assert_eq!(named(flow), "cwnd/growth", "{run}");
+    }
 }

@@ -9,7 +9,7 @@ use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
 use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, LOSSES_CHANGE_NOTHING, grows};
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::{Evidence, SteadyRate};
+use pipefill_core::evidence::{ArrivingPackets, Evidence, SteadyRate};
 use pipefill_core::record::Waiting;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
@@ -75,7 +75,7 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         trace.at_least(t.arrival_share, packets.dry_share)
-            && !packets.steady.is_some_and(|rate| is_unasked(evidence, t) && comes_with_acks(&rate, t, trace))
+            && !(is_unasked(evidence, t) && comes_with_acks(&packets, t, trace))
             && !keeps_line_busy(evidence, t, trace)
     },
 };
@@ -119,7 +119,7 @@ pub(super) const ARRIVES_UNASKED: Rule = Rule {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         is_unasked(evidence, t)
             && trace.at_least(t.arrival_share, packets.dry_share)
-            && !packets.steady.is_some_and(|rate| comes_with_acks(&rate, t, trace))
+            && !comes_with_acks(&packets, t, trace)
             && !keeps_line_busy(evidence, t, trace)
     },
 };
@@ -185,10 +185,17 @@ pub(super) const OFFERS_RATE: Rule = Rule {
 };
 
 /// Whether data that arrive in bursts come once in each round trip: ACKs let them out, and no clock of the application's.
-pub(super) fn comes_with_acks(rate: &SteadyRate, t: &Thresholds, trace: &mut Trace) -> bool {
-    trace.at_least(t.arrival_share, rate.share)
-        && trace.at_least(t.arrival_bursts, rate.unevenness)
-        && trace.at_most(t.arrival_clocked, (rate.bursts_in_round_trip - 1.0).abs())
+pub(super) fn comes_with_acks(packets: &ArrivingPackets, t: &Thresholds, trace: &mut Trace) -> bool {
+    let mut is_clocked = |bursts: f64| trace.at_most(t.arrival_clocked, (bursts - 1.0).abs());
+    match packets.steady {
+        Some(rate) => {
+            is_clocked(rate.bursts_in_round_trip)
+                && trace.at_least(t.arrival_share, rate.share)
+                && trace.at_least(t.arrival_bursts, rate.unevenness)
+        }
+        // Of a few round trips the rates differ by a burst: of the whole time there is one in each.
+        None => packets.bursts_in_round_trip.is_some_and(is_clocked),
+    }
 }
 
 /// Whether what arrives comes at the rate of a line that is never idle, behind a queue: then it does not matter that all that was written was sent.

@@ -5,6 +5,7 @@ use super::super::conditions::{
     is_unasked, is_waiting, runs_dry,
 };
 use super::super::rule::{Part, Rule, RuleId};
+use super::app::comes_with_acks;
 use super::cwnd::arriving_packets;
 use super::path::carries_enough;
 use crate::ground::thresholds::Thresholds;
@@ -203,7 +204,7 @@ pub(super) const BURSTS_STEADY: Rule = Rule {
 /// Likewise of packets: over many round trips a window's growth shows.
 pub(super) const ARRIVES_THE_SAME: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_the_same"),
-    question: "Do data arrive in bursts at the same rate all the time, with silence between them, neither growing nor out of order, and without the PSH flags of short writes?",
+    question: "Do data arrive in bursts at the same rate all the time, with silence between them, neither growing nor out of order, and without the PSH flags of short writes, unless there is one burst in each round trip?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
@@ -213,7 +214,7 @@ pub(super) const ARRIVES_THE_SAME: Rule = Rule {
             && whole.segments.is_some_and(|segments| trace.at_least(t.arrival_segments, segments))
             && neither_grows_nor_loses(&whole, t, trace)
             && is_unasked(evidence, t)
-            && trace.below(t.arrival_share, packets.dry_share)
+            && (trace.below(t.arrival_share, packets.dry_share) || comes_with_acks(&packets, t, trace))
     },
 };
 
