@@ -181,6 +181,23 @@ fn a_table_for_each_variant() {
 }
 
 #[test]
+fn variants_of_one_cell_each_are_rows_of_one_table() {
+    let named = |index, name, rtt_ms: u64| {
+        let rtt = format!("{rtt_ms}ms");
+        cell(index, &[("variant", name), ("path.rtt", &*rtt)], spec(Protocol::Tcp, rtt_ms))
+    };
+    let cells = vec![named(0, "near", 10), named(1, "far", 100)];
+    let mut builder = ExperimentBuilder::new(plan(cells.clone()));
+    for cell in &cells {
+        builder.add(&record(run(cell, 1), &[Steady::default()])).unwrap();
+    }
+    let text = table::render(&complete_experiment(builder.finish(), "pipefill study rtt"), Style::default());
+    let lines = |name: &str| text.lines().filter(|line| line.starts_with(name)).count();
+    assert_eq!([lines("variant "), lines("near "), lines("far ")], [1, 1, 1], "{text}");
+    assert_eq!(text.matches("goodput").count(), 1, "{text}");
+}
+
+#[test]
 fn markdown() {
     insta::assert_snapshot!(md::render(&variants(), &[]));
 }

@@ -241,6 +241,14 @@ fn bursts_as_often_as_round_trips_are_no_clock_of_an_application() {
     assert_eq!([rule(0.96, 1.5), rule(1.04, 0.5)], ["sndbuf.arrives_in_bursts"; 2]);
     let unasked = "app.rate.arrives_unasked";
     assert_eq!([rule(0.94, 1.5), rule(1.06, 1.5), rule(1.0, 0.4)], [unasked; 3]);
+    let unsteady = |bursts_in_round_trip| {
+        rule_of_packets(|arrivals, packets| {
+            arrivals.whole.disordered_share = 0.0;
+            (packets.dry_share, packets.bursts_in_round_trip) = (0.9, Some(bursts_in_round_trip));
+        })
+    };
+    assert_eq!(unsteady(0.9), unasked);
+    assert_ne!(unsteady(0.98), unasked, "a span of some round trips has one more or fewer");
 }
 
 #[test]
