@@ -35,6 +35,7 @@ mod rule;
 mod rule_reference;
 #[cfg(feature = "generated")]
 mod scenario_schema;
+#[cfg(feature = "generated")]
 mod schemas;
 mod sources;
 mod verdict_page;
