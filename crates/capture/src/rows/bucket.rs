@@ -123,9 +123,10 @@ pub(super) fn fit(packets: &[LoggedPacket], acks: &[LoggedAck], mss: u32) -> Opt
     let passed: u64 = pieces.iter().filter(|piece| !piece.is_lost).map(|piece| u64::from(piece.bytes)).sum();
     let mean = passed as f64 / f64::from(span_us);
     let least = f64::from(mss.saturating_mul(HOLDS_MIN));
-    let rough = best(&pieces, least, mean / SLOWEST..mean * FASTEST, STEP)?;
-    let best = best(&pieces, least, rough.rate / STEP..rough.rate * STEP, FINE_STEP)?;
-    let (found, most) = (farthest(&pieces, best, 1.0 / STEP), farthest(&pieces, best, STEP));
+    let course = Course::new(&pieces);
+    let rough = course.best(least, mean / SLOWEST..mean * FASTEST, STEP)?;
+    let best = course.best(least, rough.rate / STEP..rough.rate * STEP, FINE_STEP)?;
+    let (found, most) = (course.farthest(best, 1.0 / STEP), course.farthest(best, STEP));
     let begins: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].begins_event).collect();
     let spacing = |at: usize| {
         let us_of_byte = before_hole(&pieces[at], packets).or_else(|| before_sacks(&pieces[at], acks, zero));
@@ -246,49 +247,87 @@ fn came_again(last: &mut Vec<Part>, lost: &mut Vec<Part>, known: Range<u32>, pla
     last.splice(begin..end, edges.into_iter().flatten().filter(|part| part.from < part.to));
 }
 
-/// The best of the rates of a range, each by `step` above the last, at which the bucket has at least `least` bytes at a loss.
-fn best(pieces: &[Piece], least: f64, rates: Range<f64>, step: f64) -> Option<Fit> {
-    let all = std::iter::successors(Some(rates.start), |rate| Some(rate * step));
-    let fits = all.take_while(|&rate| rate <= rates.end).filter_map(|rate| fit_at(pieces, rate));
-    fits.filter(|fit| fit.held >= least).max_by(|a, b| a.score().total_cmp(&b.score()))
+/// What fills the bucket and what empties it, for any rate: times and bytes of what passed, and the places at which its level is taken.
+#[derive(Debug, Default)]
+struct Course {
+    passed: Vec<Step>,
+    levels: Vec<Level>,
 }
 
-/// The rate farthest from that of `found`, in steps of that factor, at which the losses are explained as well.
-fn farthest(pieces: &[Piece], found: Fit, step: f64) -> Fit {
-    let rates = std::iter::successors(Some(found.rate * step), |rate| Some(rate * step)).take(STEPS_MAX);
-    let as_well = |other: &Fit| other.score() >= found.score() - AS_WELL;
-    rates.map_while(|rate| fit_at(pieces, rate)).take_while(as_well).last().unwrap_or(found)
+/// The bucket empties for this many microseconds, and then takes that many bytes.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    idle_us: f64,
+    bytes: f64,
 }
 
-/// Each event counts as much as another one, however much was lost in it: a stall of the path, or of the sender's host, is one event.
-fn fit_at(pieces: &[Piece], rate: f64) -> Option<Fit> {
-    let (mut level, mut last_us) = (0.0_f64, 0);
-    let (mut lost, mut others) = (Vec::new(), Vec::new());
-    let every = pieces.len().div_ceil(COMPARED_MAX);
-    for (at, piece) in pieces.iter().enumerate() {
-        level = (level - rate * f64::from(piece.at_us.saturating_sub(last_us))).max(0.0);
-        last_us = last_us.max(piece.at_us);
-        if piece.is_lost {
-            lost.extend(piece.begins_event.then_some(level));
-            continue;
+/// The level is taken after that many steps and a time in which nothing passes.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    steps: usize,
+    idle_us: f64,
+    is_lost: bool,
+}
+
+impl Course {
+    /// Each event counts as much as another one, however much was lost in it: a stall of the path, or of the sender's host, is one event.
+    fn new(pieces: &[Piece]) -> Self {
+        let mut course = Self::default();
+        let (mut emptied_us, mut at_us) = (0, 0);
+        let every = pieces.len().div_ceil(COMPARED_MAX);
+        for (at, piece) in pieces.iter().enumerate() {
+            at_us = piece.at_us.max(at_us);
+            if piece.begins_event || (!piece.is_lost && at % every == 0) {
+                let idle_us = f64::from(at_us - emptied_us);
+                course.levels.push(Level { steps: course.passed.len(), idle_us, is_lost: piece.is_lost });
+            }
+            if !piece.is_lost {
+                course
+                    .passed
+                    .push(Step { idle_us: f64::from(at_us - emptied_us), bytes: f64::from(piece.bytes) });
+                emptied_us = at_us;
+            }
         }
-        if at.is_multiple_of(every) {
-            others.push(level);
-        }
-        level += f64::from(piece.bytes);
+        course
     }
-    lost.sort_unstable_by(f64::total_cmp);
-    let held = percentile(&lost, 0.5)?;
-    let fuller = |&level: &f64| {
-        let [below, to] = [
-            lost.partition_point(|&of_lost| of_lost < level),
-            lost.partition_point(|&of_lost| of_lost <= level),
-        ];
-        lost.len() as f64 - below.midpoint(to) as f64
-    };
-    let rank = others.iter().map(fuller).sum::<f64>() / (others.len() * lost.len()) as f64;
-    let width = percentile(&lost, HIGH)? - percentile(&lost, LOW)?;
-    Some(Fit { rate, held, spread: width / held.max(1.0), rank })
+
+    /// The best of the rates of a range, each by `step` above the last, at which the bucket has at least `least` bytes at a loss.
+    fn best(&self, least: f64, rates: Range<f64>, step: f64) -> Option<Fit> {
+        let all = std::iter::successors(Some(rates.start), |rate| Some(rate * step));
+        let fits = all.take_while(|&rate| rate <= rates.end).filter_map(|rate| self.fit_at(rate));
+        fits.filter(|fit| fit.held >= least).max_by(|a, b| a.score().total_cmp(&b.score()))
+    }
+
+    /// The rate farthest from that of `found`, in steps of that factor, at which the losses are explained as well.
+    fn farthest(&self, found: Fit, step: f64) -> Fit {
+        let rates = std::iter::successors(Some(found.rate * step), |rate| Some(rate * step)).take(STEPS_MAX);
+        let as_well = |other: &Fit| other.score() >= found.score() - AS_WELL;
+        rates.map_while(|rate| self.fit_at(rate)).take_while(as_well).last().unwrap_or(found)
+    }
+
+    fn fit_at(&self, rate: f64) -> Option<Fit> {
+        let emptied = |level: f64, idle_us: f64| (level - rate * idle_us).max(0.0);
+        let (mut level, mut since) = (0.0, 0);
+        let (mut lost, mut others) = (Vec::new(), Vec::with_capacity(self.levels.len()));
+        for at in &self.levels {
+            let steps = &self.passed[since..at.steps];
+            level = steps.iter().fold(level, |level, step| emptied(level, step.idle_us) + step.bytes);
+            since = at.steps;
+            let levels = if at.is_lost { &mut lost } else { &mut others };
+            levels.push(emptied(level, at.idle_us));
+        }
+        lost.sort_unstable_by(f64::total_cmp);
+        let held = percentile(&lost, 0.5)?;
+        let fuller = |&level: &f64| {
+            let below = lost.partition_point(|&of_lost| of_lost < level);
+            let is_met = lost.get(below).is_some_and(|&of_lost| of_lost <= level);
+            let to = if is_met { lost.partition_point(|&of_lost| of_lost <= level) } else { below };
+            lost.len() as f64 - below.midpoint(to) as f64
+        };
+        let rank = others.iter().map(fuller).sum::<f64>() / (others.len() * lost.len()) as f64;
+        let width = percentile(&lost, HIGH)? - percentile(&lost, LOW)?;
+        Some(Fit { rate, held, spread: width / held.max(1.0), rank })
+    }
 }
 
 /// The shortest of the segments next to the one at `at`, which was seen before it was lost.
