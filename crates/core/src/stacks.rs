@@ -24,6 +24,14 @@ pub enum Stack {
     Embedded,
 }
 
+impl Stack {
+    /// Whether it can send at a rate that a program or its congestion control sets: Linux (`SO_MAX_PACING_RATE`, since 4.13 without the `fq` qdisc) and XNU.
+    /// FreeBSD does with its RACK stack alone (tcp_rack(4)).
+    pub const fn paces(self) -> bool {
+        matches!(self, Self::Linux | Self::Macos)
+    }
+}
+
 /// How sure it is which stack sent something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

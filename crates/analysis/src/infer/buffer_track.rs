@@ -101,12 +101,12 @@ impl BufferTrack {
         grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));
     }
 
-    /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow, and the receiver's TCP implementation.
+    /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow, and their TCP implementations.
     pub(crate) fn evidence(
         &self,
         t_us: u64,
         [sender_limits, receiver_limits]: [Option<BufferLimits>; 2],
-        receiver_stack: Option<Stack>,
+        [_, receiver_stack]: [Option<Stack>; 2],
     ) -> BufferEvidence {
         let at = |growth: &Option<Growth>| growth.as_ref().map(|growth| growth.at(t_us));
         BufferEvidence {
@@ -161,10 +161,10 @@ mod tests {
                 ..TcpInfo::default()
             };
             track.add(&of_sender(t_us, info));
-            let evidence = track.evidence(t_us, [None; 2], None);
+            let evidence = track.evidence(t_us, [None; 2], [None; 2]);
             assert_eq!(evidence.max_pacing_rate_bps, limit.flatten());
         }
-        let evidence = track.evidence(50, [None; 2], None);
+        let evidence = track.evidence(50, [None; 2], [None; 2]);
         assert_eq!(
             evidence.window,
             Some(Plateau { bytes: 330, first_bytes: 100, steady_us: 30, most_bytes: 330 })
@@ -189,7 +189,7 @@ mod tests {
         }
         let plateau =
             |bytes, steady_us| Some(Plateau { bytes, first_bytes: 20_000, steady_us, most_bytes: 26_000 });
-        let window_at = |t_us| track.evidence(t_us, [None; 2], None).window;
+        let window_at = |t_us| track.evidence(t_us, [None; 2], [None; 2]).window;
         assert_eq!(window_at(500), plateau(20_000, 1_000));
         assert_eq!(window_at(1_100), plateau(23_100, 7_500));
         assert_eq!(window_at(8_550), plateau(26_000, 100));

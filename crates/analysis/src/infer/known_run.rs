@@ -107,10 +107,9 @@ impl<'a> KnownRun<'a> {
         by_role(self.limits, direction)
     }
 
-    /// The TCP implementation of the host that receives data in `direction`.
-    pub(crate) const fn receiver_stack(&self, direction: Direction) -> Option<Stack> {
-        let [_, receiver] = by_role(self.stacks, direction);
-        receiver
+    /// The TCP implementations of the host that sends data in `direction` and of the one that receives them.
+    pub(crate) const fn stacks(&self, direction: Direction) -> [Option<Stack>; 2] {
+        by_role(self.stacks, direction)
     }
 
     /// The CPU quota of the process that sends data in `direction`, and of the one that receives them.

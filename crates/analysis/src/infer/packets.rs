@@ -13,7 +13,7 @@ mod span;
 
 pub(crate) use line_rate::{LineRate, line_rate};
 pub(crate) use rate::{
-    apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
+    apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, single_share, steady_rate,
 };
 pub(crate) use span::CutSpan;
 

@@ -94,7 +94,8 @@ struct JudgedStream<'a> {
     buffers: BufferTrack,
     /// What its sender's host and its receiver's allow.
     limits: [Option<BufferLimits>; 2],
-    receiver_stack: Option<Stack>,
+    /// The stacks of its sender's host and its receiver's.
+    stacks: [Option<Stack>; 2],
     /// Name of its sender's congestion control.
     congestion_control: &'a str,
     /// Where its packets were captured.
@@ -156,7 +157,7 @@ impl<'a> Diagnosing<'a> {
                     events: SocketEvents::default(),
                     buffers: BufferTrack::new(thresholds),
                     limits: run.buffer_limits(flow.direction),
-                    receiver_stack: run.receiver_stack(flow.direction),
+                    stacks: run.stacks(flow.direction),
                     congestion_control: run.congestion_control(flow),
                     capture_point: CapturePoint::Unknown,
                     line_rate: None,
@@ -320,7 +321,7 @@ impl<'a> Diagnosing<'a> {
         let is_near = stream.capture_point == CapturePoint::Receiver;
         let packets = is_near.then(|| {
             let packets = StreamPackets::near_receiver(stream.packets.as_slice(), self.thresholds);
-            arriving(&packets, stream.stream.summary.bucket, self.thresholds)
+            arriving(&packets, stream.stacks[0], stream.stream.summary.bucket, self.thresholds)
         });
         let mut starts = VecDeque::new();
         if is_near {
@@ -343,7 +344,7 @@ impl<'a> Diagnosing<'a> {
 
     fn judge_slow_start(&mut self, place: usize, start: SlowStart) {
         let stream = &mut self.streams[place];
-        let buffers = stream.buffers.evidence(start.interval.to_us, stream.limits, stream.receiver_stack);
+        let buffers = stream.buffers.evidence(start.interval.to_us, stream.limits, stream.stacks);
         let evidence = Evidence {
             from_us: start.interval.from_us,
             to_us: start.interval.to_us,
@@ -371,7 +372,7 @@ impl<'a> Diagnosing<'a> {
             from_us: interval.from_us,
             to_us: interval.to_us,
             arrivals: Some(arrivals),
-            buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.receiver_stack),
+            buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.stacks),
             path: PathEvidence {
                 base_rtt_us,
                 line_rate_bps: stream.line_rate_bps(interval),
@@ -600,7 +601,7 @@ impl<'a> JudgedStream<'a> {
             overflow_us: facts.history.last_overflow_us(direction, epoch.interval.to_us),
             ack_wait_us: facts.ack_wait_us(direction, epoch.interval),
         };
-        let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.receiver_stack);
+        let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.stacks);
         let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
         evidence.path.line_rate_bps = self.line_rate_bps(epoch.interval);
         if let Some(sender) = &mut evidence.sender {

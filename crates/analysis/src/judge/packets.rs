@@ -8,10 +8,12 @@ use crate::infer::packets::conditions::{
     flight_stays_the_same, has_lost, is_dry, is_emptied, is_paced, is_refilled, uses_window,
 };
 use crate::infer::packets::{
-    StreamPackets, apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share, steady_rate,
+    StreamPackets, apart_share, bursts_in_round_trip, fallen_share, paused_share, resumed_share,
+    single_share, steady_rate,
 };
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan, SentPackets};
 use pipefill_core::record::BucketFit;
+use pipefill_core::stacks::Stack;
 
 /// Of `packets`, for which it is asked once for each judgement.
 pub(super) fn release(packets: &SentPackets, t: &Thresholds, trace: &mut Trace) -> Release {
@@ -50,6 +52,7 @@ fn release_of_span(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Rele
 /// What the packets of a stream show that arrive near the capture point.
 pub(super) fn arriving(
     packets: &StreamPackets<'_>,
+    sender_stack: Option<Stack>,
     bucket: Option<BucketFit>,
     t: &Thresholds,
 ) -> ArrivingPackets {
@@ -63,6 +66,8 @@ pub(super) fn arriving(
         resumed_share: resumed_share(packets.samples, t),
         bursts_in_round_trip: bursts_in_round_trip(packets.samples),
         fallen_share: fallen_share(packets.samples, t),
+        single_share: single_share(packets.samples, t),
+        sender_stack,
         cwnd_cause: losses::cause_of_arrivals(packets.samples, bucket, t),
     }
 }

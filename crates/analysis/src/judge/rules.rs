@@ -103,6 +103,7 @@ pub static RULES: &[&Rule] = &[
     &cwnd::FLIGHTS_GROW,
     &rwnd::ARRIVES_WHOLE,
     &app::WINDOW_ARRIVES,
+    &path::ARRIVES_ONE_BY_ONE,
     &app::ARRIVES_UNASKED,
     &app::ARRIVES_AFTER_PAUSES,
     &app::ARRIVES_DRY,

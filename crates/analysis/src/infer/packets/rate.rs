@@ -64,6 +64,28 @@ pub(crate) fn paused_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     paused_us as f64 / last.t_us.saturating_sub(first.t_us).max(1) as f64
 }
 
+/// See [`ArrivingPackets::single_share`](pipefill_core::evidence::ArrivingPackets::single_share).
+pub(crate) fn single_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
+    let Some(rtt_us) = samples.iter().filter_map(|sample| sample.path_rtt_us).min().map(f64::from) else {
+        return 0.0;
+    };
+    let comes: Vec<&PacketSample> = samples.iter().filter(|sample| sample.new_bytes() > 0).collect();
+    let Some((first, last)) = comes.first().zip(comes.last()) else { return 0.0 };
+    let goes_on = |two: &[&PacketSample]| {
+        two[0].pushes == 0
+            && two[1].new_bytes() == u64::from(two[1].mss_bytes)
+            && two[1].peer_segments == two[0].peer_segments
+            && two[1].out_of_order_segments == two[0].out_of_order_segments
+    };
+    let apart_us = |two: &[&PacketSample]| two[1].t_us.saturating_sub(two[0].t_us) as f64;
+    let gaps = || comes.windows(2).filter(|two| goes_on(two)).map(apart_us).filter(|us| 2.0 * us >= rtt_us);
+    // Who has one segment outstanding sends the next a round trip later.
+    let in_turn = t.single_in_turn_from.value() * rtt_us..t.single_in_turn_to.value() * rtt_us;
+    let Some(usual_us) = middle(gaps()).filter(|us| !in_turn.contains(us)) else { return 0.0 };
+    let even = gaps().filter(|us| (us - usual_us).abs() <= t.single_even.value() * usual_us);
+    even.sum::<f64>() / last.t_us.saturating_sub(first.t_us).max(1) as f64
+}
+
 /// See [`ArrivingPackets::resumed_share`](pipefill_core::evidence::ArrivingPackets::resumed_share).
 pub(crate) fn resumed_share(samples: &[PacketSample], t: &Thresholds) -> Option<f64> {
     let bursts = samples.iter().map(|sample| f64::from(sample.bursts)).sum::<f64>();
@@ -305,6 +327,43 @@ mod tests {
         let mut asked = arriving(|at| if at.is_multiple_of(90) { 40_000 } else { 0 });
         asked.iter_mut().for_each(|sample| sample.peer_segments = Some((sample.t_us / 900_000) as u32));
         assert_eq!(paused_share(&asked, &STANDARD), 0.0, "this side asks in each");
+    }
+
+    /// Full segments, one each 290 ms, with a round trip of `rtt_us`.
+    fn single(rtt_us: u32, change: impl Fn(u64, &mut PacketSample)) -> f64 {
+        let sample = |at: u64| {
+            let mut sample = PacketSample {
+                t_us: at * 290_000,
+                acked_bytes: at * 1_448,
+                unprompted_bytes: 1_448,
+                mss_bytes: 1_448,
+                path_rtt_us: Some(rtt_us),
+                ..PacketSample::default()
+            };
+            change(at, &mut sample);
+            sample
+        };
+        single_share(&(0..50).map(sample).collect::<Vec<_>>(), &STANDARD)
+    }
+
+    #[test]
+    fn single_segments_are_a_lines_where_nothing_else_lets_them_out_so() {
+        assert_eq!([single(100_000, |_, _| ()), single(500_000, |_, _| ())], [1.0; 2]);
+        assert!((0.5..0.7).contains(&single(100_000, |at, sample| {
+            sample.t_us += if at % 5 == 4 { 70_000 } else { 0 };
+        })));
+        type Change = dyn Fn(u64, &mut PacketSample);
+        let others: [(u32, &Change, &str); 6] = [
+            (280_000, &|_, _| (), "the ACK of the one before lets it out"),
+            (700_000, &|_, _| (), "more than two in a round trip"),
+            (100_000, &|_, sample| sample.pushes = 1, "each is a write"),
+            (100_000, &|_, sample| sample.unprompted_bytes = 2_896, "two at once"),
+            (100_000, &|at, sample| sample.peer_segments = Some(at as u32), "each is asked for"),
+            (100_000, &|at, sample| sample.out_of_order_segments = at as u32, "each fills a hole"),
+        ];
+        for (rtt_us, change, why) in others {
+            assert_eq!(single(rtt_us, change).to_bits(), 0.0_f64.to_bits(), "{why}");
+        }
     }
 
     #[test]

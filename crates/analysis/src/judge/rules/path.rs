@@ -138,6 +138,19 @@ pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
     },
 };
 
+/// A congestion window or a buffer of one segment lets the next out a round trip later, a larger one lets out more, and in the middle of a write no program
+/// waits: a pacer is left, or the line.
+pub(super) const ARRIVES_ONE_BY_ONE: Rule = Rule {
+    id: RuleId::new("path.arrives_one_by_one"),
+    question: "Do full segments of a stack that does not pace come evenly one by one, at least half of a round trip apart and not each a round trip after the one before, in the middle of what was written?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(packets) = evidence.arrivals.and_then(|arrivals| arrivals.packets) else { return false };
+        packets.sender_stack.is_some_and(|stack| !stack.paces())
+            && trace.at_least(t.arrival_share, packets.single_share)
+    },
+};
+
 /// A queue that marks keeps a link full: a stream that is cut leaves its share to the others. Marks by chance come to each by itself, and what all
 /// bring together varies.
 pub(super) const ARRIVES_MARKED: Rule = Rule {

@@ -5,6 +5,7 @@ use pipefill_core::evidence::{
     ArrivalPattern, Arrivals, ArrivalsOfAll, ArrivingPackets, Growth, Risen, Settled, SteadyRate,
 };
 use pipefill_core::limit::Cause;
+use pipefill_core::stacks::Stack;
 
 #[test]
 fn a_settled_rate_is_of_a_window_where_this_side_speaks_in_each_round_trip() {
@@ -123,6 +124,19 @@ fn a_steady_rate_in_bursts_a_round_trip_apart_is_a_buffers_and_not_a_pacers() {
     assert_eq!(rule(0.1, 0.5), "pacing.program.arrives_evenly", "a burst in two round trips");
     assert_eq!(rule(0.1, 1.0), "sndbuf.arrives_in_bursts", "shorter than the time between two samples");
     assert_eq!(rule(0.9, 0.0), "sndbuf.arrives_in_bursts");
+}
+
+#[test]
+fn single_segments_of_a_stack_that_does_not_pace_come_at_the_rate_of_the_path() {
+    let rule = |sender_stack, single_share| {
+        let packets = ArrivingPackets { sender_stack, single_share, ..ArrivingPackets::default() };
+        let arrivals = Arrivals { packets: Some(packets), ..Arrivals::default() };
+        rule_of(Evidence { arrivals: Some(arrivals), ..Evidence::default() })
+    };
+    assert_eq!(rule(Some(Stack::Windows), 0.9), "path.arrives_one_by_one");
+    for (sender_stack, share) in [(None, 0.9), (Some(Stack::Linux), 0.9), (Some(Stack::Windows), 0.5)] {
+        assert_ne!(rule(sender_stack, share), "path.arrives_one_by_one", "{sender_stack:?} {share}");
+    }
 }
 
 #[test]
