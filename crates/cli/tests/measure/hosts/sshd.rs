@@ -6,24 +6,32 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Debian's openssh-server.
 pub const PROGRAM: &str = "/usr/sbin/sshd";
 /// Where sshd changes its root to before it knows who calls; Debian's package has it made at boot.
 const EMPTY: &str = "/run/sshd";
 
+/// How many servers of this program use [`EMPTY`], and whether the first of them made it.
+static USERS: Mutex<(usize, bool)> = Mutex::new((0, false));
+
 /// What it needs, in a folder.
 pub struct Sshd {
     folder: PathBuf,
-    made_empty: bool,
 }
 
 impl Sshd {
     /// Writes keys and configurations: a server at `address` whose sessions find `path` as their PATH, and put temporary files into
     /// [`Self::temporary`].
     pub fn prepare(folder: &Folder, address: &str, path: &str) -> Self {
-        let made_empty = fs::create_dir(EMPTY).is_ok();
-        let sshd = Self { folder: folder.path("sshd"), made_empty };
+        let mut users = users();
+        if users.0 == 0 {
+            users.1 = fs::create_dir(EMPTY).is_ok();
+        }
+        users.0 += 1;
+        drop(users);
+        let sshd = Self { folder: folder.path("sshd") };
         fs::create_dir_all(sshd.temporary()).unwrap();
         for name in ["host", "user"] {
             let key = sshd.file(name);
@@ -71,6 +79,11 @@ impl Sshd {
     }
 }
 
+/// Also where a test has panicked meanwhile.
+fn users() -> MutexGuard<'static, (usize, bool)> {
+    USERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// This program without what only a debugger needs, so that it is sent fast; as it is where there is no strip(1).
 pub fn executable(folder: &Folder) -> String {
     let program = assert_cmd::cargo::cargo_bin!("pipefill");
@@ -82,7 +95,9 @@ pub fn executable(folder: &Folder) -> String {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        if self.made_empty {
+        let mut users = users();
+        users.0 -= 1;
+        if *users == (0, true) {
             let _used_by_others = fs::remove_dir(Path::new(EMPTY));
         }
     }
