@@ -1,0 +1,10 @@
+-- A report that takes its time
+local text = string.rep("r", 2800)
+core.register_service("report", "http", function(applet)
+  core.msleep(THINK)
+  applet:set_status(200)
+  applet:add_header("content-type", "text/plain")
+  applet:add_header("content-length", tostring(#text))
+  applet:start_response()
+  applet:send(text)
+end)
