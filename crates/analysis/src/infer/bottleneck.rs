@@ -103,7 +103,9 @@ impl DirectionRounds<'_> {
     /// Whether something came all the time, as from a queue that stands. Where others share the queue, they are served in between.
     fn is_busy(&self, round: &Round) -> bool {
         let idle_most = self.thresholds.queue_idle.value();
-        self.tracks.len() > 1 || round.idle_share.is_none_or(|share| share <= idle_most)
+        let delivers = |track: &&&Track| track.delivered(round.interval.from_us, round.interval.to_us) > 0;
+        let is_shared = || self.tracks.iter().filter(delivers).count() > 1;
+        round.idle_share.is_none_or(|share| share <= idle_most) || is_shared()
     }
 
     /// The rate of payload at which the rounds that count agree, of those that begin at `since_us` and later.

@@ -4,6 +4,7 @@
 //! How long a flight waits is what its round trip took, also where that is longer than the least one.
 
 use crate::ground::interval::TimeInterval;
+use crate::ground::models::window::window_used;
 use crate::ground::statistics::median;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::PacketSample;
@@ -115,9 +116,9 @@ impl Answer<'_> {
         if !(is_whole && goes_on && (is_start || usual.is_some())) {
             return None;
         }
-        let used =
-            waiting.iter().filter_map(|flight| Some(flight.bytes as f64 / f64::from(flight.window?.max(1))));
-        let used: Vec<f64> = used.collect();
+        let mss = end.mss_bytes.into();
+        let used = |flight: &Flight| Some(window_used(flight.window?.into(), flight.bytes, mss));
+        let used: Vec<f64> = waiting.iter().filter_map(used).collect();
         let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
         let brings = |pair: &&[PacketSample]| pair[1].sent_bytes() > pair[0].sent_bytes();
         let last_us = self.samples.windows(2).rfind(brings).map(|pair| pair[1].t_us)?;

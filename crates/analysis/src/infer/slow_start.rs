@@ -4,6 +4,7 @@
 
 use super::first_flights::{self, Start};
 use crate::ground::interval::TimeInterval;
+use crate::ground::models::window::window_used;
 use crate::ground::statistics::median;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::PacketSample;
@@ -146,8 +147,8 @@ fn start(
         let bytes = sample.sent_bytes().saturating_sub(had);
         let grows = bytes as f64 >= growth * earlier[0] as f64
             || (round > 1 && bytes as f64 >= growth * growth * earlier[1] as f64);
-        let filled = window.map(|window| bytes as f64 / f64::from(window.max(1)));
-        let fills = bytes > earlier[0]
+        let filled = window.map(|window| window_used(window.into(), bytes, sample.mss_bytes.into()));
+        let fills = bytes >= earlier[0]
             && filled.is_some_and(|filled| filled >= thresholds.receiver_window_filled.value());
         // The last one may bring what is left, where it is needed, and each before was larger than the one before it.
         let is_needed = steps + 1 >= fewest_of_all && steps < thresholds.slow_start_rounds.whole();
@@ -164,12 +165,17 @@ fn start(
         window = sample.rwnd_bytes;
         (earlier, had, end_us) = ([bytes, earlier[0]], sample.sent_bytes(), to_us.min(last_us));
     }
-    let window_used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
-    let is_start = always_grows || window_used.is_some();
+    let used = median(&used).filter(|&used| used >= thresholds.receiver_window_filled.value());
+    let is_start = always_grows || used.is_some() && earlier[0] > of_first;
     let is_whole = is_all && had == all;
     let interval = TimeInterval { from_us: first.t_us, to_us: if is_whole { last_us } else { end_us } };
     let fewest = if is_whole { fewest_of_all } else { thresholds.slow_start_rounds.whole() };
-    (is_start && steps >= fewest).then_some(Start { interval, first: of_first, window_used, is_slow: false })
+    (is_start && steps >= fewest).then_some(Start {
+        interval,
+        first: of_first,
+        window_used: used,
+        is_slow: false,
+    })
 }
 
 /// The most that arrived in a round trip.
@@ -309,6 +315,22 @@ mod tests {
         };
         assert!(used(100).is_some_and(|used| used > 0.95));
         assert_eq!(used(90), None);
+    }
+
+    /// What has no room for a segment is full, and may stay the same for a round trip; a window that stays the same is no start.
+    #[test]
+    fn a_window_of_a_few_segments_is_filled_by_whole_ones() {
+        let used = |rounds: &[u64], windows: &[u32]| {
+            let mut samples = samples(rounds);
+            for (at, sample) in samples.iter_mut().enumerate() {
+                (sample.mss_bytes, sample.rwnd_bytes) = (1_448, windows.get(at / 5).copied());
+            }
+            first(&samples).and_then(|start| start.window_used)
+        };
+        let rounds = [2_896, 2_896, 5_792, 11_584, 14_480, 31_856];
+        assert_eq!(used(&rounds, &[3_712, 6_656, 12_416, 14_720, 32_128]), Some(1.0));
+        assert_eq!(used(&rounds, &[13_712, 16_656, 22_416, 24_720, 62_128]), None, "it has room");
+        assert_eq!(used(&[14_480; 6], &[15_000; 6]), None, "it does not grow");
     }
 
     /// Round trips of 50 ms in which the data come at a time of their own, each with a sample each 5 ms.

@@ -25,7 +25,18 @@ fn facts_after(retransmits: u32, say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
 
 /// The same on a path that counted these drops of data and of ACKs.
 fn facts_of(retransmits: u32, drops: [Drops; 2], say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
-    let scenario = Scenario::parse("name = \"x\"\n[[flow]]\n", "x.toml").unwrap_or_else(|e| panic!("{e}"));
+    facts_beside(None, retransmits, drops, say)
+}
+
+/// The same beside a stream of which so much is acknowledged.
+fn facts_beside(
+    other: Option<fn(u64) -> u64>,
+    retransmits: u32,
+    drops: [Drops; 2],
+    say: impl Fn(u64, &mut TcpInfo),
+) -> PathFacts {
+    let text = format!("name = \"x\"\n[[flow]]\nparallel = {}\n", 1 + u32::from(other.is_some()));
+    let scenario = Scenario::parse(&text, "x.toml").unwrap_or_else(|e| panic!("{e}"));
     let manifest = Manifest::expected(&scenario.plan().runs()[0], 0);
     let mut run = KnownRun::of(&manifest);
     run.before.retransmits = retransmits;
@@ -46,6 +57,11 @@ fn facts_of(retransmits: u32, drops: [Drops; 2], say: impl Fn(u64, &mut TcpInfo)
         say(n, &mut info);
         let sample = TcpSample::of_info(n * 10_000, 0, StreamEnd::Sender, info);
         inference.push(&AnyRow::Tcp(sample));
+        if let Some(acked) = other {
+            let info =
+                TcpInfo { bytes_acked: Some(acked(n)), unacked_bytes: 0, notsent_bytes: Some(0), ..info };
+            inference.push(&AnyRow::Tcp(TcpSample::of_info(n * 10_000, 1, StreamEnd::Sender, info)));
+        }
     }
     inference.facts()
 }
@@ -304,10 +320,11 @@ fn few_losses_show_no_policer() {
     assert_eq!(few_losses(60, 15, 0, saw_tooth(60)), Some(LossKind::Policer));
 }
 
+/// Others that share a queue are served in between; those that are silent are not.
 #[test]
 fn bursts_with_silence_between_them_are_no_queue() {
-    let rate = |bursts: bool| {
-        rate_mbit(&facts(|n, info| {
+    let rate = |bursts: bool, other: Option<fn(u64) -> u64>| {
+        rate_mbit(&facts_beside(other, 0, [Drops::default(); 2], |n, info| {
             // Each 100 ms as much: evenly, or in the first half of it.
             let (whole, part) = (n / 10, n % 10);
             let tenths = if bursts { (2 * part).min(10) } else { part };
@@ -315,7 +332,10 @@ fn bursts_with_silence_between_them_are_no_queue() {
             (info.srtt_us, info.unacked_bytes) = (Some(100_000), 200 * MSS);
         }))
     };
-    assert_eq!([rate(false), rate(true)], [Some(100.0), None]);
+    assert_eq!([rate(false, None), rate(true, None)], [Some(100.0), None]);
+    let slow: fn(u64) -> u64 = |n| n * BYTES_A_MS;
+    let silent: fn(u64) -> u64 = |n| n.min(20) * BYTES_A_MS;
+    assert_eq!([rate(true, Some(slow)), rate(true, Some(silent))], [Some(101.0), None]);
 }
 
 #[test]

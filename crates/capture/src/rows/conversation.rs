@@ -10,8 +10,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 /// An ACK that comes this much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
 const DELAYED_NS: u64 = 20_000_000;
-/// What follows an ACK within this time, and the round trip to its sender, was held back by it.
+/// What follows an ACK within this time, and the round trip to its sender, was held back by it; near its sender within that of an interrupt, in which
+/// the kernel sends it (`tcp_data_snd_check()`).
 const RELEASED_NS: u64 = 1_000_000;
+const RELEASED_NEAR_NS: u64 = 100_000;
+/// A program that waits for an ACK asks for it each millisecond, and is woken.
+const ASKED_NS: u64 = 2_000_000;
 /// A delayed ACK waits for a second segment (RFC 5681, 4.2).
 const SEGMENTS_OUT: u32 = 2;
 /// Payload of a window update of SSH, a WINDOW_UPDATE or a PING of HTTP/2: no turn while other data is outstanding.
@@ -445,7 +449,7 @@ impl Speaker {
         event.time_ns.saturating_sub(last_ns) > RELEASED_NS
             && acked_ns.saturating_add(own_ns) > last_ns
             && is_round_trip(after_ack_ns, own_ns)
-            && after_ack_ns <= own_ns.saturating_add(RELEASED_NS)
+            && is_released(connection, event.side, after_ack_ns)
             && self.flight_bytes <= INITIAL_SEGMENTS * mss
     }
 
@@ -492,11 +496,11 @@ impl Speaker {
                 if !self.is_ack_late && after_ack_ns < own_ns.min(TIMER_LEAST_NS) {
                     return;
                 }
-                let is_released =
-                    is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(RELEASED_NS);
-                if self.is_ack_late && is_released {
+                let is_next =
+                    is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(ASKED_NS);
+                if self.is_ack_late && is_next {
                     self.end_piece(connection);
-                    self.waited_for_late_ack(connection, event, gap_ns / 1_000)
+                    self.waited_for_late_ack(connection, event, after_ack_ns, gap_ns / 1_000)
                 } else if let Some(asked_ns) = under_way.filter(|_| is_answer) {
                     self.end_piece(connection);
                     self.divide(gap_ns, own_ns.saturating_sub(from_ns - asked_ns), Waiting::Response);
@@ -555,9 +559,15 @@ impl Speaker {
         self.pauses >= PAUSES || is_silent(silent_ns, path_ns)
     }
 
-    fn waited_for_late_ack(&mut self, connection: &Connection, event: &Event, us: u64) -> Waiting {
+    fn waited_for_late_ack(
+        &mut self,
+        connection: &Connection,
+        event: &Event,
+        after_ack_ns: u64,
+        us: u64,
+    ) -> Waiting {
         let is_small = event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
-        if is_small {
+        if is_small && is_released(connection, event.side, after_ack_ns) {
             self.waits.add(Waiting::Nagle, us);
             self.waits.nagles = self.waits.nagles.saturating_add(1);
             Waiting::Nagle
@@ -629,6 +639,12 @@ fn later_us(now: u64, since_ns: u64) -> Option<NonZeroU32> {
 /// Whether several timers have run out in `ns`, on a path with this round trip.
 pub(super) const fn is_silent(ns: u64, path_ns: u64) -> bool {
     ns >= SILENT_TIMERS * TIMER_LEAST_NS.saturating_add(path_ns)
+}
+
+/// Whether what `side` sends so long after an ACK was held back by that.
+fn is_released(connection: &Connection, side: Side, after_ack_ns: u64) -> bool {
+    let released_ns = if connection.near() == Some(side) { RELEASED_NEAR_NS } else { RELEASED_NS };
+    after_ack_ns <= to_end_ns(connection, side).saturating_add(released_ns)
 }
 
 /// Whether `ns` are a round trip of `round_trip_ns`, but for the part by which that may vary.

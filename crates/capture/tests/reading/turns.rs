@@ -202,16 +202,22 @@ fn a_remark_in_the_middle_of_an_answer_is_no_turn() {
 #[test]
 fn delayed_acks_and_nagle_are_told_apart_by_what_follows() {
     for at in [At::Client, At::Server] {
-        let waits = |payload: u32| delayed(at, payload, 1).waits_of_server();
-        let full = waits(MSS);
+        let waits = |payload: u32, after_us: u64| delayed(at, payload, 1, after_us).waits_of_server();
+        let full = waits(MSS, 10);
         assert_eq!((full.delayed_acks, full.nagles, full.delayed_ack_us), (5, 0, 5 * 120_010));
-        let small = waits(300);
+        let small = waits(300, 10);
         assert_eq!((small.delayed_acks, small.nagles, small.nagle_us), (0, 5, 5 * 120_010));
+        // Who asks each millisecond whether all is acknowledged; far from it that is to be taken for the path's jitter.
+        let asked =
+            [500, 1_500].map(|after_us| waits(300, after_us)).map(|waits| (waits.delayed_acks, waits.nagles));
+        assert_eq!(asked, if at == At::Server { [(5, 0); 2] } else { [(0, 5), (5, 0)] });
+        let later = waits(300, 2_500);
+        assert_eq!((later.delayed_acks, later.nagles), (0, 0), "a pace of its own");
     }
 }
 
-/// The server sends `count` times `payload` at once, six times, when the delayed ACK of the last one has come; the others are acknowledged in pairs.
-fn delayed(at: At, payload: u32, count: u32) -> Talk {
+/// The server sends `count` times `payload` at once, six times, so long after the delayed ACK of the last one; the others are acknowledged in pairs.
+fn delayed(at: At, payload: u32, count: u32, after_us: u64) -> Talk {
     let mut talk = Talk::open(at);
     let mut us = 200_000;
     for _ in 0..6 {
@@ -222,7 +228,7 @@ fn delayed(at: At, payload: u32, count: u32) -> Talk {
             }
         }
         talk.ack(true, us + 2 * HALF_US + 40_000, 60_000);
-        us += 2 * HALF_US + 40_010;
+        us += 2 * HALF_US + 40_000 + after_us;
     }
     talk
 }
@@ -231,7 +237,7 @@ fn delayed(at: At, payload: u32, count: u32) -> Talk {
 #[test]
 fn the_late_ack_of_a_bursts_end_is_no_delayed_ack() {
     for at in [At::Client, At::Server] {
-        let waits = delayed(at, MSS, 21).waits_of_server();
+        let waits = delayed(at, MSS, 21, 10).waits_of_server();
         assert_eq!((waits.delayed_acks, waits.delayed_ack_us), (0, 0));
     }
 }
