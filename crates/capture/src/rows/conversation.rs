@@ -356,10 +356,12 @@ impl Speaker {
     /// that the request or the answer was lost. Or it sends again by a timer what was acknowledged here: with the ACK an answer was lost. Returns when that
     /// timer was awaited. Later than the request's own timer this would have been sent again: then it is the ACK that the capture does not have.
     fn end_lost_answer(&mut self, connection: &Connection, event: &Event) -> Option<TimerWait> {
+        if event.payload == 0 {
+            return None;
+        }
         let [own, other] = [event.side.other(), event.side].map(|side| connection.half(side));
         let is_again = event.kind.is_retransmit() && event.seq_to <= other.acked_to();
-        let is_late_answer = event.payload > 0
-            && self.repeated_us.is_none()
+        let is_late_answer = self.repeated_us.is_none()
             && (is_again || own.unacked_bytes() == 0)
             && self.out_bytes <= INITIAL_SEGMENTS * own.mss_bytes();
         let least_ns = TIMER_LEAST_NS.saturating_add(to_end_ns(connection, event.side));

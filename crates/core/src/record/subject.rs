@@ -223,13 +223,14 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// What the emulated `path` was asked for: round trip, rate, the longest wait in its queue, and an inner link that drops silently. Behind a trace of
-    /// rates neither rate nor queue is known, and behind one of delays the round trip is not: the record does not say when in the trace it was.
+    /// What the emulated `path` was asked for: round trip, rate, the longest wait in its queue, and an inner link that drops silently. Where a trace
+    /// or a change has other rates neither rate nor queue is known, and where one has other delays the round trip is not: the record does not say when that was.
     pub fn asked(path: &PathSpec) -> Self {
         let micros = |time: Duration| Fact::asked(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         let way = |direction| {
             let bottleneck = path.way(direction).bottleneck.as_ref();
-            let is_steady = path.way(direction).rate_trace.is_none();
+            let has_one_rate = path.way(direction).changes.iter().all(|change| change.rate.is_none());
+            let is_steady = path.way(direction).rate_trace.is_none() && has_one_rate;
             let black_hole = path.black_hole_mtu(direction).map(Fact::asked);
             let without_rate = WayFacts { black_hole_mtu: black_hole, ..WayFacts::default() };
             bottleneck.map_or(without_rate, |bottleneck| WayFacts {
@@ -247,7 +248,9 @@ impl PathFacts {
                 ..without_rate
             })
         };
-        let has_one_rtt = path.forward.delay_trace.is_none() && path.reverse.delay_trace.is_none();
+        let has_one_rtt = [&path.forward, &path.reverse]
+            .into_iter()
+            .all(|way| way.delay_trace.is_none() && way.changes.iter().all(|change| change.delay.is_none()));
         Self {
             base_rtt_us: Some(micros(path.rtt())).filter(|rtt| has_one_rtt && rtt.value > 0),
             forward: way(Direction::Forward),
@@ -422,5 +425,29 @@ impl From<LossKind> for Cause {
             LossKind::Reordering => Self::Reordering,
             LossKind::Acks => Self::AckPath,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn what_a_path_is_asked_for_at_one_time_alone_is_not_known_of_all() {
+        let asked = |more: &str| {
+            let text = format!(
+                "name = \"x\"\n[path]\nrtt = \"20ms\"\nrate = \"9mbit\"\nqueue = \"90p\"\n{more}\n[[flow]]\n"
+            );
+            let scenario = Scenario::parse(&text, "x.toml").unwrap_or_else(|e| panic!("{e}"));
+            let facts = PathFacts::asked(&scenario.plan().runs()[0].cell.spec.path);
+            let WayFacts { rate_bps, queue_us, queue_packets, .. } = facts.forward;
+            [facts.base_rtt_us.is_some(), rate_bps.is_some(), queue_us.is_some(), queue_packets.is_some()]
+        };
+        let change = |keys: &str| format!("[[path.change]]\nat = \"2s\"\n{keys}");
+        assert_eq!(asked(""), [true; 4]);
+        assert_eq!(asked(&change("rate = \"90mbit\"")), [true, false, false, true]);
+        assert_eq!(asked(&change("rtt = \"90ms\"")), [false, true, true, true]);
+        assert_eq!(asked(&change("loss = \"100%\"\nfor = \"1s\"")), [true; 4], "an outage");
     }
 }
