@@ -514,11 +514,11 @@ thresholds! {
     arrival_flat: Judge, Times = 1.10, Source::Catalogue;
     /// … but for this part of the spans.
     arrival_flat_share: Infer, Share = 0.10, Source::Catalogue;
-    /// Full segments come evenly one by one where this part of the usual time between two is the most that one differs.
+    /// Single full segments are evenly spaced where each spacing differs from the median by at most this part of it.
     single_even: Infer, Share = 0.20, Source::Catalogue;
-    /// This many round trips apart at least …
+    /// With a median spacing from this many round trips …
     single_in_turn_from: Infer, Times = 0.90, Source::Kernel("tcp_cwnd_test()");
-    /// … and at most, each may be let out by the ACK of the one before.
+    /// … to this many, each ACK may release one segment: a window or a send buffer of one segment.
     single_in_turn_to: Infer, Times = 1.15, Source::Kernel("tcp_cwnd_test()");
     /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
     arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");

@@ -123,10 +123,10 @@ pub(super) fn fit(packets: &[LoggedPacket], acks: &[LoggedAck], mss: u32) -> Opt
     let passed: u64 = pieces.iter().filter(|piece| !piece.is_lost).map(|piece| u64::from(piece.bytes)).sum();
     let mean = passed as f64 / f64::from(span_us);
     let least = f64::from(mss.saturating_mul(HOLDS_MIN));
-    let course = Course::new(&pieces);
-    let rough = course.best(least, mean / SLOWEST..mean * FASTEST, STEP)?;
-    let best = course.best(least, rough.rate / STEP..rough.rate * STEP, FINE_STEP)?;
-    let (found, most) = (course.farthest(best, 1.0 / STEP), course.farthest(best, STEP));
+    let load = BucketLoad::new(&pieces);
+    let rough = load.best(least, mean / SLOWEST..mean * FASTEST, STEP)?;
+    let best = load.best(least, rough.rate / STEP..rough.rate * STEP, FINE_STEP)?;
+    let (found, most) = (load.farthest(best, 1.0 / STEP), load.farthest(best, STEP));
     let begins: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].begins_event).collect();
     let spacing = |at: usize| {
         let us_of_byte = before_hole(&pieces[at], packets).or_else(|| before_sacks(&pieces[at], acks, zero));
@@ -247,48 +247,46 @@ fn came_again(last: &mut Vec<Part>, lost: &mut Vec<Part>, known: Range<u32>, pla
     last.splice(begin..end, edges.into_iter().flatten().filter(|part| part.from < part.to));
 }
 
-/// What fills the bucket and what empties it, for any rate: times and bytes of what passed, and the places at which its level is taken.
+/// The input of the bucket, computed once for all rates: times and bytes of the segments that passed, and where the level is sampled.
 #[derive(Debug, Default)]
-struct Course {
-    passed: Vec<Step>,
-    levels: Vec<Level>,
+struct BucketLoad {
+    passed: Vec<LoadStep>,
+    levels: Vec<LevelSample>,
 }
 
 /// The bucket empties for this many microseconds, and then takes that many bytes.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct LoadStep {
     idle_us: f64,
     bytes: f64,
 }
 
-/// The level is taken after that many steps and a time in which nothing passes.
+/// A sample of the level, after `steps` steps and `idle_us` without a segment.
 #[derive(Debug, Clone, Copy)]
-struct Level {
+struct LevelSample {
     steps: usize,
     idle_us: f64,
     is_lost: bool,
 }
 
-impl Course {
+impl BucketLoad {
     /// Each event counts as much as another one, however much was lost in it: a stall of the path, or of the sender's host, is one event.
     fn new(pieces: &[Piece]) -> Self {
-        let mut course = Self::default();
+        let mut load = Self::default();
         let (mut emptied_us, mut at_us) = (0, 0);
         let every = pieces.len().div_ceil(COMPARED_MAX);
         for (at, piece) in pieces.iter().enumerate() {
             at_us = piece.at_us.max(at_us);
+            let idle_us = f64::from(at_us - emptied_us);
             if piece.begins_event || (!piece.is_lost && at % every == 0) {
-                let idle_us = f64::from(at_us - emptied_us);
-                course.levels.push(Level { steps: course.passed.len(), idle_us, is_lost: piece.is_lost });
+                load.levels.push(LevelSample { steps: load.passed.len(), idle_us, is_lost: piece.is_lost });
             }
             if !piece.is_lost {
-                course
-                    .passed
-                    .push(Step { idle_us: f64::from(at_us - emptied_us), bytes: f64::from(piece.bytes) });
+                load.passed.push(LoadStep { idle_us, bytes: f64::from(piece.bytes) });
                 emptied_us = at_us;
             }
         }
-        course
+        load
     }
 
     /// The best of the rates of a range, each by `step` above the last, at which the bucket has at least `least` bytes at a loss.

@@ -10,12 +10,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 /// An ACK that comes this much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
 const DELAYED_NS: u64 = 20_000_000;
-/// What follows an ACK within this time, and the round trip to its sender, was held back by it; near its sender within that of an interrupt, in which
-/// the kernel sends it (`tcp_data_snd_check()`).
+/// What follows an ACK within this time, and the round trip to its sender, was held back by it …
 const RELEASED_NS: u64 = 1_000_000;
+/// … and near its sender within this time: the kernel sends it while it processes the ACK (`tcp_data_snd_check()`).
 const RELEASED_NEAR_NS: u64 = 100_000;
-/// A program that waits for an ACK asks for it each millisecond, and is woken.
-const ASKED_NS: u64 = 2_000_000;
+/// A program that polls for an ACK (SIOCOUTQ) each millisecond writes within this time.
+const POLLED_NS: u64 = 2_000_000;
 /// A delayed ACK waits for a second segment (RFC 5681, 4.2).
 const SEGMENTS_OUT: u32 = 2;
 /// Payload of a window update of SSH, a WINDOW_UPDATE or a PING of HTTP/2: no turn while other data is outstanding.
@@ -498,9 +498,9 @@ impl Speaker {
                 if !self.is_ack_late && after_ack_ns < own_ns.min(TIMER_LEAST_NS) {
                     return;
                 }
-                let is_next =
-                    is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(ASKED_NS);
-                if self.is_ack_late && is_next {
+                let is_prompt =
+                    is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(POLLED_NS);
+                if self.is_ack_late && is_prompt {
                     self.end_piece(connection);
                     self.waited_for_late_ack(connection, event, after_ack_ns, gap_ns / 1_000)
                 } else if let Some(asked_ns) = under_way.filter(|_| is_answer) {
@@ -643,7 +643,7 @@ pub(super) const fn is_silent(ns: u64, path_ns: u64) -> bool {
     ns >= SILENT_TIMERS * TIMER_LEAST_NS.saturating_add(path_ns)
 }
 
-/// Whether what `side` sends so long after an ACK was held back by that.
+/// Whether the kernel of `side` held back what it sends `after_ack_ns` after an ACK.
 fn is_released(connection: &Connection, side: Side, after_ack_ns: u64) -> bool {
     let released_ns = if connection.near() == Some(side) { RELEASED_NEAR_NS } else { RELEASED_NS };
     after_ack_ns <= to_end_ns(connection, side).saturating_add(released_ns)

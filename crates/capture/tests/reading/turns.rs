@@ -207,16 +207,16 @@ fn delayed_acks_and_nagle_are_told_apart_by_what_follows() {
         assert_eq!((full.delayed_acks, full.nagles, full.delayed_ack_us), (5, 0, 5 * 120_010));
         let small = waits(300, 10);
         assert_eq!((small.delayed_acks, small.nagles, small.nagle_us), (0, 5, 5 * 120_010));
-        // Who asks each millisecond whether all is acknowledged; far from it that is to be taken for the path's jitter.
-        let asked =
+        // A program that polls for the ACK each millisecond; far from the sender the path's jitter may be as large.
+        let polled =
             [500, 1_500].map(|after_us| waits(300, after_us)).map(|waits| (waits.delayed_acks, waits.nagles));
-        assert_eq!(asked, if at == At::Server { [(5, 0); 2] } else { [(0, 5), (5, 0)] });
+        assert_eq!(polled, if at == At::Server { [(5, 0); 2] } else { [(0, 5), (5, 0)] });
         let later = waits(300, 2_500);
         assert_eq!((later.delayed_acks, later.nagles), (0, 0), "a pace of its own");
     }
 }
 
-/// The server sends `count` times `payload` at once, six times, so long after the delayed ACK of the last one; the others are acknowledged in pairs.
+/// The server sends `count` times `payload` at once, six times, `after_us` after the delayed ACK of the last one; the others are acknowledged in pairs.
 fn delayed(at: At, payload: u32, count: u32, after_us: u64) -> Talk {
     let mut talk = Talk::open(at);
     let mut us = 200_000;

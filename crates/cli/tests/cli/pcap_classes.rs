@@ -219,7 +219,7 @@ fn single_segments(rtt_us: u64, server_ttl: u8, ack_delay_us: u64, flags: u8) ->
 const TTL_OF_WINDOWS: u8 = 117;
 
 /// Classes N9: full segments in the middle of a write, each when the one before has been acknowledged or long after, are no bursts, and no pauses
-/// of a program, whether a round trip is shorter than from one to the next or longer. A stack that may pace may do that.
+/// of a program, whether a round trip is shorter than from one to the next or longer. A stack that can pace may send them so too.
 #[test]
 fn single_segments_at_the_pace_of_a_slow_line_are_no_bursts_and_no_pauses() {
     for rtt_us in [110_000, 160_000, 330_000] {
@@ -229,6 +229,10 @@ fn single_segments_at_the_pace_of_a_slow_line_are_no_bursts_and_no_pauses() {
             let flow = single_segments(rtt_us, 64, ack_delay_us, 0);
             assert_eq!(holder(&flow)[0], "unknown", "{rtt_us} {ack_delay_us}: {flow:#}");
         }
+    }
+    for server_ttl in [TTL_OF_WINDOWS, 64] {
+        let flow = single_segments(300_000, server_ttl, 50, 0);
+        assert!(["path", "unknown"].contains(&holder(&flow)[0]), "{server_ttl}: {flow:#}");
     }
     let in_turn = single_segments(280_000, TTL_OF_WINDOWS, 50, 0);
     assert_ne!(holder(&in_turn)[0], "path", "each is let out by the ACK of the one before: {in_turn:#}");

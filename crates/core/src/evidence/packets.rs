@@ -91,10 +91,10 @@ pub struct ArrivingPackets {
     pub bursts_in_round_trip: Option<f64>,
     /// Share of the round trips that bring less than half of the one before, with more to follow; of a stream with a segment out of order, of those before it.
     pub fallen_share: f64,
-    /// Share of the time in which full segments come one by one, evenly, at least half of a round trip apart, in the middle of what was written, and not each a round
-    /// trip after the one before.
+    /// Share of the time that single full segments take which are evenly spaced, at least half of a round trip apart, and in the middle of a write; 0 where
+    /// each may follow the ACK of the one before by a round trip.
     pub single_share: f64,
-    /// The stack that sends them, where that is known.
+    /// The sender's TCP implementation, where that is known.
     pub sender_stack: Option<Stack>,
     /// What holds its congestion window, if that holds it: the kind of its losses, or timers; absent where nothing is missing.
     pub cwnd_cause: Option<Cause>,

@@ -223,8 +223,8 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// What the emulated `path` was asked for: round trip, rate, the longest wait in its queue, and an inner link that drops silently. Where a trace
-    /// or a change has other rates neither rate nor queue is known, and where one has other delays the round trip is not: the record does not say when that was.
+    /// What the emulated `path` was asked for: round trip, rate, the longest wait in its queue, and an inner link that drops silently. A trace or a
+    /// change of the rate makes rate and queue unknown, one of the delay makes the round trip unknown: each value holds only for a part of the time.
     pub fn asked(path: &PathSpec) -> Self {
         let micros = |time: Duration| Fact::asked(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         let way = |direction| {
@@ -434,7 +434,7 @@ mod tests {
     use crate::scenario::Scenario;
 
     #[test]
-    fn what_a_path_is_asked_for_at_one_time_alone_is_not_known_of_all() {
+    fn a_value_that_changes_during_the_run_is_unknown() {
         let asked = |more: &str| {
             let text = format!(
                 "name = \"x\"\n[path]\nrtt = \"20ms\"\nrate = \"9mbit\"\nqueue = \"90p\"\n{more}\n[[flow]]\n"

@@ -79,7 +79,7 @@ pub(crate) fn single_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     };
     let apart_us = |two: &[&PacketSample]| two[1].t_us.saturating_sub(two[0].t_us) as f64;
     let gaps = || comes.windows(2).filter(|two| goes_on(two)).map(apart_us).filter(|us| 2.0 * us >= rtt_us);
-    // Who has one segment outstanding sends the next a round trip later.
+    // A sender with one segment outstanding sends the next a round trip later.
     let in_turn = t.single_in_turn_from.value() * rtt_us..t.single_in_turn_to.value() * rtt_us;
     let Some(usual_us) = middle(gaps()).filter(|us| !in_turn.contains(us)) else { return 0.0 };
     let even = gaps().filter(|us| (us - usual_us).abs() <= t.single_even.value() * usual_us);

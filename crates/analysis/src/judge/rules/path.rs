@@ -138,11 +138,11 @@ pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
     },
 };
 
-/// A congestion window or a buffer of one segment lets the next out a round trip later, a larger one lets out more, and in the middle of a write no program
-/// waits: a pacer is left, or the line.
+/// A window or a send buffer of one segment releases the next a round trip later, and a larger one releases several. In the middle of a write no program
+/// pauses. Only pacing or the bottleneck spaces segments so.
 pub(super) const ARRIVES_ONE_BY_ONE: Rule = Rule {
     id: RuleId::new("path.arrives_one_by_one"),
-    question: "Do full segments of a stack that does not pace come evenly one by one, at least half of a round trip apart and not each a round trip after the one before, in the middle of what was written?",
+    question: "Do single full segments arrive evenly spaced in the middle of a write, at least half of a round trip apart and not one for each round trip, from a stack that does not pace?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(packets) = evidence.arrivals.and_then(|arrivals| arrivals.packets) else { return false };
