@@ -308,18 +308,20 @@ fn between_namespaces(server: &str) -> Outcome {
     here.join("10.98.0.1", &there, "10.98.0.2");
     let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
     let command = if server == "serve" { [program, "serve"] } else { ["iperf3", "-s"] };
-    let mut listening = there.command(&command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let is_there = || !there.command(&["ss", "-Hltn", "sport = :5201"]).output().unwrap().stdout.is_empty();
-    until(is_there, "it does not listen");
     for options in
         ["-t 1 -b 50M", "-t 1 -b 50M -R", "-t 1 -b 50M --bidir", "-t 1 -u -b 50M -R", "-n 10M -b 50M -P 4"]
     {
         for client in [&["iperf3", "-c", "10.98.0.2", "-J"][..], &[program, "test", "10.98.0.2", "-J"]] {
+            // One for each client: iperf3 closes its socket behind one, and resets who came meanwhile.
+            let mut listening = there.command(&command);
+            let mut listening = listening.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            until(is_there, "it does not listen");
             let command = here.command(&[client, &words(options)].concat());
             agrees(&document(command), options);
+            end(&mut listening);
         }
     }
-    end(&mut listening);
     drop(folder);
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! `pipefill explain` of what iperf3, iperf and ss print while something known limits them, on the sender's side.
+//! `pipefill explain` of what iperf3 and ss print while something known limits them, on the sender's side.
 
 use crate::measuring::namespace::{folder_with, installed};
 use crate::measuring::{Folder, Outcome, Test, is_quiet, slow_test};
 use serde_json::Value;
 use std::fs;
 
-/// The near end's command: iperf3, and ss meanwhile, then iperf. What is in the file `near` is done before.
+/// The near end's command: iperf3, and ss meanwhile. What is in the file `near` is done before. No client comes before it: iperf3 closes its socket
+/// behind one, and resets who came meanwhile.
 const NEAR: &str = "set -e
 server=$1; shift
 . ./near
-until ss -tan dst $server dport = :5201 | grep -q TIME-WAIT || iperf3 -c $server -n 1 >probe 2>&1; do sleep 0.1; done
 (sleep 1.5; ss -tinm dst $server dport = :5201 >one.ss
 for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do date +%s.%N; ss -tinm dst $server dport = :5201; sleep 0.15; done >timed.ss
 grep -v '^[0-9.]*$' timed.ss >untimed.ss) &
