@@ -80,6 +80,8 @@ struct Followed {
     stretch: u32,
     /// Packets with data before there is a log.
     unlogged: u8,
+    /// Whose bulk data go on, for the conversation.
+    bulk_sender: Option<Side>,
     clocking: [Clocking; 2],
     conversation: Conversation,
     events: Events,
@@ -193,6 +195,7 @@ impl Followed {
             next_ns: now_ns,
             stretch,
             unlogged: 0,
+            bulk_sender: None,
             clocking,
             conversation,
             events: Events::default(),
@@ -205,6 +208,7 @@ impl Followed {
     fn clock_was_set(&mut self, stretch: u32, now_ns: u64) {
         (self.stretch, self.next_ns) = (stretch, now_ns);
         self.clocking.iter_mut().for_each(Clocking::begin_anew);
+        self.bulk_sender = None;
         self.conversation.clock_was_set();
         self.events.clock_was_set();
         self.packet_logs.clock_was_set();
@@ -213,20 +217,21 @@ impl Followed {
     /// Returns whether its log begins with this segment, which it does only where it `may_log`.
     #[inline(always)]
     fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
-        self.conversation.observe(connection, event);
+        self.conversation.observe(connection, event, &mut self.bulk_sender);
         let begins = self.packet_logs.observe(event, &mut self.unlogged, may_log);
         self.events.observe(connection, event, &self.clocking);
-        for side in Side::BOTH {
-            let (own, peer) = (connection.half(side), connection.half(side.other()));
-            self.clocking[side as usize].update_out(own, peer);
+        let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
+        let (of_own, of_peer) = event.side.own_and_other(&mut self.clocking);
+        // An ACK alone changes nothing for the data of its side.
+        if event.seq_to > event.seq_from {
+            of_own.update_out(own, peer);
         }
-        let sender = event.side as usize;
         if event.payload > 0 && event.kind == SegmentKind::New {
-            self.clocking[sender].sent(event, connection);
+            of_own.sent(event, connection);
         }
+        of_peer.update_out(peer, own);
         if event.ack.is_some_and(|_| event.kind != SegmentKind::DuplicateAck) {
-            let peer = event.side.other();
-            self.clocking[peer as usize].acked(event.time_ns, connection.half(peer));
+            of_peer.acked(event.time_ns, peer);
         }
         begins
     }

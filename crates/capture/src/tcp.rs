@@ -10,6 +10,8 @@ mod connection;
 mod cuts;
 mod data;
 mod event;
+#[cfg(test)]
+pub(crate) mod exchange;
 mod gaps;
 mod half;
 mod key;

@@ -33,6 +33,13 @@ impl Order {
         self.u32([bytes[0], bytes[1], bytes[2], bytes[3]])
     }
 
+    /// Four numbers of four bytes each, one behind the other.
+    #[inline(always)]
+    pub(super) fn four_u32(self, bytes: &[u8; 16]) -> [u32; 4] {
+        let little = [0, 4, 8, 12].map(|at| Self::LITTLE.u32_at(bytes, at));
+        if self.is_big_endian { little.map(u32::swap_bytes) } else { little }
+    }
+
     /// A number of eight bytes.
     pub(super) const fn u64(self, bytes: [u8; 8]) -> u64 {
         if self.is_big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }

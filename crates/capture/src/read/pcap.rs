@@ -100,8 +100,7 @@ impl Pcap {
 
     #[inline(always)]
     fn header(&self, bytes: &[u8; RECORD]) -> Record {
-        let (seconds, ticks) = (self.order.u32_at(bytes, 0), self.order.u32_at(bytes, 4));
-        let (mut captured, mut original) = (self.order.u32_at(bytes, 8), self.order.u32_at(bytes, 12));
+        let [seconds, ticks, mut captured, mut original] = self.order.four_u32(bytes);
         // No more is captured than there was.
         if self.may_swap_lengths && captured > original {
             (captured, original) = (original, captured);

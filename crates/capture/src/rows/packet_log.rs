@@ -27,7 +27,7 @@ struct DirectionLog {
     lost_ns: u64,
     /// In order of time; before the first loss a ring of [`BEFORE_LOSS_MAX`].
     packets: Vec<LoggedPacket>,
-    /// The oldest of a full ring.
+    /// The place of the next one: that of the oldest of a full ring.
     next: usize,
     acks: Vec<LoggedAck>,
 }
@@ -78,13 +78,14 @@ impl DirectionLog {
     #[inline(always)]
     fn push_packet(&mut self, event: &Event) {
         if self.has_lost || event.kind != SegmentKind::New {
-            self.push_after_loss(event);
-        } else if self.packets.len() < BEFORE_LOSS_MAX {
-            self.packets.push(logged(event, LoggedKind::New));
-        } else {
-            self.packets[self.next] = logged(event, LoggedKind::New);
-            self.next = (self.next + 1) % BEFORE_LOSS_MAX;
+            return self.push_after_loss(event);
         }
+        let packet = logged(event, LoggedKind::New);
+        match self.packets.get_mut(self.next) {
+            Some(oldest) => *oldest = packet,
+            None => self.packets.push(packet),
+        }
+        self.next = (self.next + 1) % BEFORE_LOSS_MAX;
     }
 
     #[cold]

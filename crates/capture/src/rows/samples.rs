@@ -61,10 +61,10 @@ pub(super) struct Clocking {
 }
 
 impl Clocking {
-    /// New data passed.
-    #[inline]
+    /// New data passed; [`Self::update_out`] was called for it.
+    #[inline(always)]
     pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
-        let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
+        let own = connection.half(event.side);
         let since_ack_ns = event.time_ns.saturating_sub(self.last_ack_ns);
         let is_prompt = since_ack_ns <= PROMPT_NS;
         let let_out = if is_prompt { &mut self.prompt } else { &mut self.unprompted };
@@ -91,11 +91,8 @@ impl Clocking {
         self.largest = self.largest.max(event.payload);
         self.current = whole(own.in_flight_bytes());
         self.in_flight = self.in_flight.max(self.current);
-        let window = peer.window_bytes();
-        let unacked = whole(own.unacked_bytes());
-        if self.window.is_none() || room(unacked, window) <= room(self.unacked, self.window()) {
-            self.unacked = unacked;
-            self.window = one_more(window);
+        if fullness(self.out, self.last_window) >= fullness(self.unacked, self.window) {
+            (self.unacked, self.window) = (self.out, self.last_window);
         }
     }
 
@@ -113,7 +110,7 @@ impl Clocking {
     }
 
     /// The peer acknowledged what `own` has sent, or a part of it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acked(&mut self, now_ns: u64, own: &Half) {
         // Nothing was outstanding, and nothing is.
         if own.acked_to() == self.acked_to && own.sent_to() == self.acked_to {
@@ -134,7 +131,7 @@ impl Clocking {
     }
 
     /// A segment of either side passed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn update_out(&mut self, own: &Half, peer: &Half) {
         self.out = whole(own.unacked_bytes());
         self.last_window = one_more(peer.window_bytes());
@@ -186,8 +183,9 @@ fn one_less(window: Option<NonZeroU32>) -> Option<u32> {
     window.map(|window| window.get() - 1)
 }
 
-fn room(unacked: u32, window: Option<u32>) -> u32 {
-    window.map_or(u32::MAX, |window| window.saturating_sub(unacked))
+/// The less room a window has, the more; 0 where it is not known. With one more byte, as it is kept.
+fn fullness(unacked: u32, window: Option<NonZeroU32>) -> u32 {
+    window.map_or(0, |window| !window.get().saturating_sub(unacked))
 }
 
 /// No window is larger than a gigabyte (RFC 7323, 2.3).

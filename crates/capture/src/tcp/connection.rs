@@ -90,7 +90,7 @@ impl Connection {
             self.closed_by = Some(side);
         }
         self.is_reset |= flags.has(Flags::RST);
-        let (own, peer) = pair(&mut self.halves, side);
+        let (own, peer) = side.own_and_other(&mut self.halves);
         let mut kind = None;
         if flags.has(Flags::SYN) && own.has_syn {
             if own.isn != segment.seq {
@@ -252,14 +252,5 @@ impl Connection {
     pub(super) fn memory(&self) -> usize {
         let of_mptcp = if self.mptcp.is_some() { size_of::<[Option<Mptcp>; 2]>() } else { 0 };
         size_of::<Self>() + of_mptcp + self.halves[0].memory() + self.halves[1].memory()
-    }
-}
-
-#[inline]
-fn pair(halves: &mut [Half; 2], side: Side) -> (&mut Half, &mut Half) {
-    let [a, b] = halves;
-    match side {
-        Side::A => (a, b),
-        Side::B => (b, a),
     }
 }

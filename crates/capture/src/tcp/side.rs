@@ -21,4 +21,13 @@ impl Side {
             Self::B => Self::A,
         }
     }
+
+    /// What belongs to it, and what to the other: of A's and B's.
+    #[inline]
+    pub(crate) const fn own_and_other<T>(self, [a, b]: &mut [T; 2]) -> (&mut T, &mut T) {
+        match self {
+            Self::A => (a, b),
+            Self::B => (b, a),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is taken here is taken the same by the general way, which gets every other segment.
 
-use super::{Connection, pair};
+use super::Connection;
 use crate::headers::{Flags, Segment};
 use crate::tcp::data::Data;
 use crate::tcp::event::{Event, SegmentKind};
@@ -27,7 +27,7 @@ impl Connection {
         side: Side,
         event: &mut Event,
     ) -> Option<Predicted> {
-        let (own, peer) = pair(&mut self.halves, side);
+        let (own, peer) = side.own_and_other(&mut self.halves);
         let is_plain = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0 && !segment.options.has_sacks();
         if !is_plain || segment.seq != own.wrap(own.next) {
             return None;
@@ -37,7 +37,7 @@ impl Connection {
             return take_data(segment, own, peer, event).then_some(Predicted::Data);
         }
         let full_rtt_us = self.full_rtt_us();
-        let (own, peer) = pair(&mut self.halves, side);
+        let (own, peer) = side.own_and_other(&mut self.halves);
         let has_found = take_ack(segment, own, peer, (news, full_rtt_us), event)?;
         Some(Predicted::Ack { has_found })
     }
@@ -98,96 +98,9 @@ fn take_ack(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::headers;
-    use crate::read::{LinkType, Packet};
+    use crate::tcp::exchange::{Exchange, Next, any_next, bulk, handshake_end, syn};
     use crate::tcp::key::Key;
-    use crate::write::{End, Headers, MOST_SACKS, Tcp};
-    use core::net::{IpAddr, Ipv4Addr};
     use proptest::prelude::*;
-
-    const MSS: u32 = 1448;
-    const SYN: u8 = 0x02;
-    const ACK: u8 = 0x10;
-
-    /// How a segment differs from the previous one of its side.
-    #[derive(Debug, Clone)]
-    struct Next {
-        from_a: bool,
-        after_ns: i64,
-        flags: u8,
-        payload: u32,
-        window: u16,
-        /// From where its side's data ended, and from where its last ACK was.
-        seq_jump: i32,
-        ack_jump: i32,
-        sacks: usize,
-    }
-
-    /// What each side has sent and acknowledged up to now, and the time.
-    #[derive(Default)]
-    struct Exchange {
-        next: [u32; 2],
-        acked: [u32; 2],
-        time_ns: u64,
-    }
-
-    impl Exchange {
-        fn segment(&mut self, next: &Next) -> Segment {
-            let side = usize::from(!next.from_a);
-            let seq = self.next[side].wrapping_add_signed(next.seq_jump);
-            let ack = self.acked[side].wrapping_add_signed(next.ack_jump);
-            (self.next[side], self.acked[side]) = (seq.wrapping_add(next.payload), ack);
-            self.time_ns = self.time_ns.saturating_add_signed(next.after_ns);
-            let block = (ack.wrapping_add(MSS), ack.wrapping_add(2 * MSS));
-            let stamp = (self.time_ns / 1_000_000) as u32;
-            let tcp = Tcp {
-                seq,
-                ack,
-                flags: next.flags,
-                window: next.window,
-                timestamps: Some((stamp, stamp.wrapping_sub(1))),
-                sacks: [block; MOST_SACKS],
-                sack_count: next.sacks,
-                ..Tcp::default()
-            };
-            let end =
-                |last| End { mac: [0; 6], address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)), port: 80 };
-            let (a, b) = (end(1), end(2));
-            let ends = if next.from_a { [&a, &b] } else { [&b, &a] };
-            let made = Headers::tcp(ends, 7, &tcp, next.payload);
-            let packet = Packet::new(self.time_ns, LinkType(1), made.length(), made.bytes());
-            headers::segment(&packet).expect("a segment")
-        }
-    }
-
-    fn syn(from_a: bool) -> Next {
-        let flags = if from_a { SYN } else { SYN | ACK };
-        let (seq_jump, ack_jump) = (0, i32::from(!from_a));
-        Next { from_a, after_ns: 1_000_000, flags, payload: 0, window: 500, seq_jump, ack_jump, sacks: 0 }
-    }
-
-    fn any_next() -> impl Strategy<Value = Next> {
-        let flags = prop_oneof![12 => Just(ACK), 6 => Just(0x18), 1 => Just(0x11), 1 => Just(0x50), 1 => Just(0x14), 1 => Just(SYN)];
-        let payload =
-            prop_oneof![4 => Just(0), 6 => Just(MSS), 1 => Just(1), 1 => Just(4 * MSS), 1 => Just(700)];
-        let window = prop_oneof![8 => Just(500), 1 => Just(0), 1 => Just(600)];
-        let seq = prop_oneof![12 => Just(0), 1 => Just(-(MSS as i32)), 1 => Just(MSS as i32), 1 => Just(-1)];
-        let ack = prop_oneof![6 => Just(0), 6 => Just(MSS as i32), 2 => Just(3 * MSS as i32), 1 => Just(-(MSS as i32))];
-        let sacks = prop_oneof![12 => Just(0), 1 => Just(1), 1 => Just(2)];
-        let after = prop_oneof![9 => 0..3_000_000_i64, 1 => Just(300_000_000), 1 => Just(-50_000)];
-        (any::<bool>(), after, flags, payload, window, seq, ack, sacks).prop_map(
-            |(from_a, after_ns, flags, payload, window, seq_jump, ack_jump, sacks)| Next {
-                from_a,
-                after_ns,
-                flags,
-                payload,
-                window,
-                seq_jump,
-                ack_jump,
-                sacks,
-            },
-        )
-    }
 
     /// A connection that takes every segment the general way, or first as it is predicted. Counts what was.
     struct Follower {
@@ -231,10 +144,6 @@ mod tests {
                 both.get_or_insert_with(|| [true, false].map(|predicts| Follower::new(&segment, predicts)));
             both.iter_mut().for_each(|follower| follower.push(&segment));
             prop_assert_eq!(both[0].event, both[1].event);
-            if next.flags & SYN != 0 {
-                let side = usize::from(!next.from_a);
-                exchange.next[side] = exchange.next[side].wrapping_add(1);
-            }
         }
         let [predicting, plain] = both.expect("a handshake");
         prop_assert_eq!(format!("{:?}", predicting.connection), format!("{:?}", plain.connection));
@@ -252,11 +161,8 @@ mod tests {
 
     #[test]
     fn nearly_all_of_a_bulk_transfer_is_predicted() {
-        let data =
-            Next { after_ns: 10_000_000, flags: ACK, payload: MSS, seq_jump: 0, ack_jump: 0, ..syn(true) };
-        let ack = Next { from_a: false, payload: 0, ack_jump: 2 * MSS as i32, ..data.clone() };
-        let mut follow = vec![Next { ack_jump: 1, payload: 0, ..data.clone() }];
-        follow.extend((0..100).flat_map(|_| [data.clone(), data.clone(), ack.clone()]));
+        let mut follow = vec![handshake_end()];
+        follow.extend(bulk(true, 100, 10_000_000));
         let predicted = both_ways(&follow).expect("the same both ways");
         assert!(predicted > 290, "{predicted} of {}", follow.len());
     }

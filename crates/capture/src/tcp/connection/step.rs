@@ -1,7 +1,7 @@
 //! How one segment moves a connection on: what it acknowledges for the other side, and what it is itself.
 
 use super::predicted::Predicted;
-use super::{Connection, Handshake, pair};
+use super::{Connection, Handshake};
 use crate::headers::{Flags, SACKS_MAX, Segment};
 use crate::tcp::Observer;
 use crate::tcp::data::Data;
@@ -73,7 +73,7 @@ impl Connection {
         };
         let full_rtt_us = self.full_rtt_us();
         let opening = self.openings[side as usize].as_ref();
-        let (own, peer) = pair(&mut self.halves, side);
+        let (own, peer) = side.own_and_other(&mut self.halves);
         own.count(segment);
         own.take_stamps(segment, peer);
         if flags.has(Flags::ACK) && peer.unwrap(segment.ack, peer.una) > peer.una as i64 {
