@@ -42,7 +42,8 @@ pub(crate) fn tests() -> Vec<Test> {
         tests.push(slow_test(format!("netns: window, {rtt}"), || over_namespaces(rtt)));
         tests.push(slow_test(format!("container: window, {rtt}"), || over_a_container(rtt)));
     }
-    for rtt in if is_whole() { all } else { &["1ms", "10ms"] } {
+    // What a window lets out in 1 ms takes most of a CPU by ssh.
+    for rtt in if is_whole() { all } else { &["10ms", "20ms"] } {
         tests.push(slow_test(format!("ssh: window, {rtt}"), || over_ssh(rtt)));
     }
     tests.push(slow_test("a_server_of_another_kind", other_servers));
