@@ -36,14 +36,14 @@ impl Work {
         }));
     }
 
-    /// Writes `block` every `pause`, and never waits for room.
+    /// Writes `block` every `pause` at most, and never waits for room. What it was late for is not made up for: it would be offered faster.
     fn write(&mut self, mut to: TcpStream, block: usize, pause: Duration) {
         to.set_nonblocking(true).unwrap();
         let bytes = vec![0; block];
         let mut due = Instant::now();
         self.repeat(move || {
             let _full = to.write(&bytes);
-            due += pause;
+            due = due.max(Instant::now()) + pause;
             sleep(due.saturating_duration_since(Instant::now()));
         });
     }
