@@ -246,6 +246,8 @@ pub struct ArrivalsOfAll {
     pub idle_share: Option<f64>,
     /// The rounds after the start.
     pub settled: Settled,
+    /// The rounds after its start and after the last one in which segments came out of order.
+    pub undisturbed: Settled,
     /// How the rates grow.
     pub growth: Growth,
     /// The round trip that nearly all rounds reach, over the least, and microseconds above it.
@@ -275,7 +277,7 @@ pub struct ArrivalPattern {
     pub acks_of_segment: Option<f64>,
 }
 
-/// The rounds after a stream's start.
+/// The rounds of a stream from some time on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Settled {
     /// Number of them.

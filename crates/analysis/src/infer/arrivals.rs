@@ -184,6 +184,8 @@ impl<'a> Receiving<'a> {
         let all: Vec<f64> = rounds.iter().map(together).collect();
         let own: Vec<f64> = rounds.iter().map(|round| round.rate_bps).collect();
         let disordered = rounds.iter().filter(|round| round.is_disordered).count();
+        let (started, last_disordered) =
+            (self.started(&own), rounds.iter().rposition(|round| round.is_disordered));
         let marked: Option<usize> = rounds.iter().map(|round| round.is_marked.map(usize::from)).sum();
         let idle: Vec<f64> = rounds.iter().filter_map(|round| round.idle_share).collect();
         let rtts = self.rtts_of(rounds);
@@ -198,13 +200,18 @@ impl<'a> Receiving<'a> {
             marked_share: marked.map(|marked| marked as f64 / rounds.len().max(1) as f64),
             // While one is silent, others keep a queue busy.
             idle_share: median(&idle).filter(|_| others.is_empty()),
-            settled: self.settled(rounds, &own),
+            settled: self.settled(rounds, &own, started),
+            undisturbed: self.settled(
+                rounds,
+                &own,
+                last_disordered.map_or(started, |at| started.max(at + 1)),
+            ),
             growth: growth(&own),
             risen_always: self.risen(rounds, self.thresholds.receiver_queue_share.value()),
             risen_often: self.risen(rounds, self.thresholds.receiver_queue_often.value()),
             // Without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
             has_one_rtt_only: rtts.iter().all(|rtt| Some(rtt) == rtts.first()),
-            pattern: self.pattern(&rounds[self.started(&own)..]),
+            pattern: self.pattern(&rounds[started..]),
         }
     }
 
@@ -244,9 +251,8 @@ impl<'a> Receiving<'a> {
         })
     }
 
-    /// The rounds once the start is over.
-    fn settled(&self, rounds: &[ArrivalRound], rates: &[f64]) -> Settled {
-        let from = self.started(rates);
+    /// The rounds from that at `from` on.
+    fn settled(&self, rounds: &[ArrivalRound], rates: &[f64], from: usize) -> Settled {
         let time = |rounds: &[ArrivalRound]| {
             rounds.iter().map(|round| round.interval.length_us()).sum::<u64>() as f64
         };

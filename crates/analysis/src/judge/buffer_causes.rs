@@ -48,12 +48,13 @@ pub(super) fn cause(
 /// Of a congestion window of whose sender nothing is seen: what is lost, or its growth where most of the time has no loss. One that grows though
 /// nothing was missing, and not as in slow start, has left slow start without a loss.
 fn arrivals_cause(arrivals: &Arrivals, thresholds: &Thresholds) -> Option<Cause> {
-    let (cause, settled) = (arrivals.packets?.cwnd_cause, arrivals.whole.settled);
-    let is_growing = arrivals.whole.disordered_share > 0.0
-        && !settled.is_disordered
-        && settled.share >= thresholds.receiver_settled_share.value()
-        && settled.growth.each >= thresholds.receiver_grows.value()
-        && settled.growth.whole >= thresholds.receiver_grown.value();
+    let (cause, undisturbed) = (arrivals.packets?.cwnd_cause, arrivals.whole.undisturbed);
+    // Before the rate fell something may have been missing, too.
+    let has_lost = arrivals.whole.disordered_share > 0.0 || cause.is_some();
+    let is_growing = has_lost
+        && undisturbed.share >= thresholds.receiver_settled_share.value()
+        && undisturbed.growth.each >= thresholds.receiver_grows.value()
+        && undisturbed.growth.whole >= thresholds.receiver_grows_steadily.value();
     let is_whole = arrivals.whole.disordered_share <= 0.0;
     if is_growing { Some(Cause::Growth) } else { cause.or(is_whole.then_some(Cause::HystartExit)) }
 }
@@ -247,17 +248,18 @@ mod tests {
     /// After losses at the beginning.
     #[test]
     fn a_window_that_grows_for_most_of_the_time_without_a_loss_is_growth() {
-        let cause = |share, is_disordered, whole| {
-            let settled =
-                Settled { share, is_disordered, growth: Growth { each: 1.3, whole }, ..Settled::default() };
-            let whole = ArrivalsOfAll { disordered_share: 0.1, settled, ..ArrivalsOfAll::default() };
+        let cause = |disordered_share, share, whole| {
+            let undisturbed = Settled { share, growth: Growth { each: 1.3, whole }, ..Settled::default() };
+            let whole = ArrivalsOfAll { disordered_share, undisturbed, ..ArrivalsOfAll::default() };
             let packets =
                 ArrivingPackets { cwnd_cause: Some(Cause::RandomLoss), ..ArrivingPackets::default() };
             let arrivals = Arrivals { whole, packets: Some(packets), ..Arrivals::default() };
             arrivals_cause(&arrivals, &STANDARD)
         };
-        assert_eq!(cause(0.6, false, 2.0), Some(Cause::Growth));
-        for lossy in [cause(0.4, false, 2.0), cause(0.6, true, 2.0), cause(0.6, false, 1.0)] {
+        for since in [0.1, 0.0] {
+            assert_eq!(cause(since, 0.6, 2.0), Some(Cause::Growth));
+        }
+        for lossy in [cause(0.1, 0.4, 2.0), cause(0.1, 0.6, 1.0)] {
             assert_eq!(lossy, Some(Cause::RandomLoss));
         }
     }
