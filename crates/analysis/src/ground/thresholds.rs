@@ -472,10 +472,6 @@ thresholds! {
     packet_flight_same: Judge, Share = 0.15, Source::Catalogue;
     /// A flight that is the same to a segment over this many spans is no congestion window's.
     packet_flight_constant: Judge, Count = 1.0, Source::Catalogue;
-    /// A flight climbs where it grows by this part of a segment in a round trip, from one span to the next: CUBIC's Reno-friendly window by half a segment …
-    packet_climb: Infer, Share = 0.40, Source::Rfc("9438, 4.3");
-    /// … and one that does so this many times in a row is no buffer's, which would be full.
-    packet_climbs: Judge, Count = 3.0, Source::Catalogue;
     /// A send buffer has room while less than this part of the flight before a loss is in flight; the overhead of its packets varies.
     packet_held: Judge, Share = 0.40, Source::Kernel("SKB_TRUESIZE()");
     /// A span of this many round trips is long enough to see a window grow.

@@ -259,21 +259,6 @@ mod tests {
         assert!(window > 0.5 && buffer < 0.3, "{window} {buffer}");
     }
 
-    /// Round trips of 20 ms; each ACK comes when two thirds of the flight are out.
-    #[test]
-    fn a_flight_that_grows_by_a_segment_in_a_round_trip_is_no_buffers() {
-        let waits_for_cwnd = |bytes_of_a_round_trip: u64| {
-            waits(&samples(|at, sample| {
-                let flight = 200_000 + at / 2 * bytes_of_a_round_trip;
-                sample.in_flight_peak_bytes = flight as u32;
-                sample.in_flight_before_acks_bytes = 17 * 2 * flight / 3;
-            }))[1]
-        };
-        let [same, slower, reno, friendly] = [0, MSS / 4, MSS, MSS / 2].map(waits_for_cwnd);
-        assert!(same < 0.05 && slower < 0.05, "{same} {slower}");
-        assert!(reno > 0.95 && friendly > 0.95, "{reno} {friendly}");
-    }
-
     /// A round trip of 20 ms brings 100 kB, which begin after a silence.
     #[test]
     fn a_queue_that_runs_dry_does_so_in_most_bursts() {

@@ -104,7 +104,6 @@ mod tests {
             flight_most: Some(200_000),
             flight_before_loss: 0,
             since_change: 0,
-            climbs: 0,
             prompt_share: 0.9,
             clocked_share: 0.9,
             clocked_bursts: 0.0,

@@ -56,8 +56,6 @@ pub struct PacketSpan {
     pub flight_before_loss: u64,
     /// Spans over which the largest flight has been the same to a segment.
     pub since_change: usize,
-    /// Spans in a row, this one among them, in each of which the largest flight is larger than in the one before, as a congestion window grows: how many such steps.
-    pub climbs: usize,
     /// Of the new payload, what followed an ACK at once.
     pub prompt_share: f64,
     /// Of the new payload, what followed an ACK at once and was no more than that acknowledged.

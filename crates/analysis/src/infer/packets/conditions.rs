@@ -49,8 +49,7 @@ pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
     let is_filled_again = compare.at_most(t.packet_flight_same, span.flight_change)
         && span.fill.is_some_and(|fill| compare.below(t.packet_refilled, fill))
         && compare.at_least(t.packet_prompt, span.prompt_share)
-        && !has_held_more(span, t, compare)
-        && !climbs(span, t, compare);
+        && !has_held_more(span, t, compare);
     is_filled_again
         || compare.at_least(t.packet_flight_constant, span.since_change as f64) && is_flat(span, t, compare)
 }
@@ -68,12 +67,6 @@ fn is_far_from_full(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compar
         && compare.at_most(t.packet_flight_same, span.flight_change)
         && span.fill.is_some_and(|fill| compare.below(t.packet_emptied, fill))
         && !has_held_more(span, t, compare)
-        && !climbs(span, t, compare)
-}
-
-/// Whether the flight grows from span to span, by what is too little to be seen in one: a congestion window in congestion avoidance.
-pub(crate) fn climbs(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
-    compare.at_least(t.packet_climbs, span.climbs as f64)
 }
 
 /// Whether a send buffer has room: it held more before a loss, and only a congestion window shrinks.

@@ -26,35 +26,7 @@ pub(crate) struct CutSpan {
 
 /// All of `samples` in spans, which have `flights` around them.
 pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<CutSpan> {
-    let mut spans = figures(samples, flights, t);
-    for climb in spans.chunk_by_mut(|(_, before), (_, span)| climbs(before, span, t)) {
-        let steps = climb.len() - 1;
-        climb.iter_mut().for_each(|(_, figures)| figures.climbs = steps);
-    }
-    let compare = &mut Untraced;
-    let judged = spans.into_iter().map(|(samples, figures)| {
-        let has_queue = figures.standing_share >= t.packet_queue_share.value();
-        CutSpan {
-            samples,
-            has_unsent: has_unsent(&figures, t, compare),
-            waits_for_cwnd: waits_for_cwnd(&figures, t, compare),
-            waits_for_pacer: waits_for_pacer(&figures, t, compare),
-            has_full_window: !has_queue && uses_window(&figures, t, compare),
-            figures,
-        }
-    });
-    judged.collect()
-}
-
-/// Whether the flight is larger than in the span before by as much as a congestion window grows in it, without a loss.
-fn climbs(before: &PacketSpan, span: &PacketSpan, t: &Thresholds) -> bool {
-    let grown = span.flight.saturating_sub(before.flight) as f64 / (span.segment as f64).max(1.0);
-    before.flight > 0 && span.since_loss > 0 && grown >= t.packet_climb.value() * span.round_trips
-}
-
-/// The figures of each span, but for what its neighbours show, and the places of its samples.
-fn figures(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<(Range<usize>, PacketSpan)> {
-    let (mut spans, mut from): (Vec<(Range<usize>, PacketSpan)>, usize) = (Vec::new(), 0);
+    let (mut spans, mut from): (Vec<CutSpan>, usize) = (Vec::new(), 0);
     let mut widest = WidestWindow::default();
     let (mut largest, mut flight_before_loss) = (0, 0);
     while from < samples.len() {
@@ -62,7 +34,7 @@ fn figures(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<(Ra
         let to = from + length(rest, rest[0].srtt_us, t);
         let own = &samples[from..to];
         let (flight, segment) = (largest_flight(own), segment(own));
-        let before = spans.last().map(|(_, before)| *before);
+        let before = spans.last().map(|before| before.figures);
         let since_loss = before.map_or(t.packet_loss_memory.count(), |before| before.since_loss) + 1;
         let is_same = flight.abs_diff(before.map_or(0, |before| before.flight)) <= segment;
         let is_lossy = has_losses(own);
@@ -84,7 +56,6 @@ fn figures(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<(Ra
             since_loss: if is_lossy { 0 } else { since_loss },
             flight_most: Some(largest),
             flight_before_loss,
-            climbs: 0,
             since_change: if is_same { before.map_or(0, |before| before.since_change) + 1 } else { 0 },
             prompt_share: sum(own, |sample| sample.prompt_bytes.into())
                 / sum(own, PacketSample::new_bytes).max(1.0),
@@ -97,7 +68,16 @@ fn figures(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> Vec<(Ra
             flight_change: flight_change(own),
             round_trips: round_trips(own),
         };
-        spans.push((from..to, figures));
+        let compare = &mut Untraced;
+        let has_queue = figures.standing_share >= t.packet_queue_share.value();
+        spans.push(CutSpan {
+            samples: from..to,
+            has_unsent: has_unsent(&figures, t, compare),
+            waits_for_cwnd: waits_for_cwnd(&figures, t, compare),
+            waits_for_pacer: waits_for_pacer(&figures, t, compare),
+            has_full_window: !has_queue && uses_window(&figures, t, compare),
+            figures,
+        });
         from = to;
     }
     spans

@@ -9,7 +9,6 @@ use super::app::comes_with_acks;
 use super::cwnd::arriving_packets;
 use super::path::carries_enough;
 use crate::ground::thresholds::Thresholds;
-use crate::infer::packets::conditions::climbs;
 use crate::judge::trace::Trace;
 use pipefill_core::evidence::{ArrivalsOfAll, PacketSpan};
 use pipefill_core::limit::Cause;
@@ -116,7 +115,6 @@ pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
                     && trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
             && span.unevenness.is_some_and(|uneven| trace.above(t.packet_even, uneven))
             && trace.at_most(t.packet_flight_same, span.flight_change)
-            && !climbs(&span, t, trace)
             && trace.at_least(t.packet_growth, span.round_trips)
             && span.fill.is_some_and(|fill| trace.at_least(t.packet_window_filled, fill))
             && span.bytes_of_a_push.is_some_and(|bytes| {
