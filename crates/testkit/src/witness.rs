@@ -96,12 +96,14 @@ impl Witness {
         let is_over = Arc::new(AtomicBool::new(false));
         let on_cpu = |cpu: usize| {
             let is_over = Arc::clone(&is_over);
-            thread::spawn(move || (stay_on(cpu) && before_the_path()).then(|| sleep_until(&is_over)))
+            thread::spawn(move || {
+                (stay_on(cpu) && before_the_path()).then(|| sleep_until(Instant::now(), &is_over))
+            })
         };
         let real_time = (0..cpus()).map(on_cpu).collect();
-        let again = Arc::clone(&is_over);
-        let ordinary = thread::spawn(move || sleep_until(&again));
-        Self { began: Instant::now(), before: Usage::now(), is_over, real_time, ordinary }
+        let (again, began) = (Arc::clone(&is_over), Instant::now());
+        let ordinary = thread::spawn(move || sleep_until(began, &again));
+        Self { began, before: Usage::now(), is_over, real_time, ordinary }
     }
 
     /// What was seen so far. Children that are to count as ours have been waited for before.
@@ -212,16 +214,19 @@ fn before_the_path() -> bool {
     set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok()
 }
 
-fn sleep_until(is_over: &AtomicBool) -> Timer {
-    let mut timer = Timer::default();
-    let (start, mut squares) = (Instant::now(), 0.0);
-    while !is_over.load(Ordering::Relaxed) {
-        let began = Instant::now();
+/// Sleeps again and again from `start` on. A thread that first runs when all is over was late for all of that.
+fn sleep_until(start: Instant, is_over: &AtomicBool) -> Timer {
+    let (mut timer, mut began, mut squares) = (Timer::default(), start, 0.0);
+    loop {
         thread::sleep(PERIOD);
         let late = began.elapsed().saturating_sub(PERIOD);
         timer.missed += late.saturating_sub(HARMLESS);
         timer.longest = timer.longest.max(late);
         squares += late.as_secs_f64().powi(2);
+        if is_over.load(Ordering::Relaxed) {
+            break;
+        }
+        began = Instant::now();
     }
     timer.mean =
         Duration::from_secs_f64(squares / 2.0 / start.elapsed().as_secs_f64().max(PERIOD.as_secs_f64()));
@@ -333,6 +338,14 @@ mod tests {
         let seen = witness.stop();
         assert!(seen.length >= Duration::from_millis(100), "{seen}");
         assert!(seen.ordinary.longest > Duration::ZERO && seen.cpus >= 1, "{seen}");
+    }
+
+    #[test]
+    fn a_thread_that_runs_when_all_is_over_was_late() {
+        let began = Instant::now();
+        thread::sleep(Duration::from_millis(20));
+        let timer = sleep_until(began, &AtomicBool::new(true));
+        assert!(timer.longest >= Duration::from_millis(20), "{timer}");
     }
 
     #[test]
