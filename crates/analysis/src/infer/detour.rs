@@ -3,7 +3,7 @@
 use super::samples::Timed;
 use super::track::{Track, TrackSample};
 use crate::ground::statistics::{median, percentile, rounded};
-use crate::ground::thresholds::{THIRDS, Thresholds};
+use crate::ground::thresholds::Thresholds;
 
 /// The round trip without load of the longer path, microseconds, where most of the time of `track` is on it: from some time on all round trips are
 /// long and alike, while what is in flight and the rate grow, and nothing is lost. A queue would have grown too; where others fill it, it would
@@ -12,49 +12,30 @@ pub(super) fn longer_rtt_us(track: &Track, t: &Thresholds) -> Option<u64> {
     let samples = track.samples.as_slice();
     let (first, last) = (samples.first()?, samples.last()?);
     let usual = median(&rtts(&samples[samples.len() / 2..]))?;
+    let below = |most: f64| move |sample: &TrackSample| sample.srtt_us.is_some_and(|us| (us as f64) < most);
     let least = rtts(samples).into_iter().reduce(f64::min)?;
-    let differs = |most: f64| {
-        move |sample: &TrackSample| sample.srtt_us.is_some_and(|us| (us as f64 / usual - 1.0).abs() > most)
-    };
-    let other = samples.iter().rposition(differs(t.detour_other.value()))?;
-    let start = other + samples[other..].iter().position(|sample| !differs(t.detour_even.value())(sample))?;
-    let was_settled =
-        samples[start].t_us().saturating_sub(first.t_us()) as f64 >= t.detour_before.value() * least;
-    // The queue that made it longer still is gone: only a longer path leaves a long one.
-    let was_longer = samples[other].srtt_us.is_some_and(|us| us as f64 > usual);
-    let is_at_once = was_longer || jumps(samples, start, usual, t);
-    let has_lost = samples.iter().rposition(|sample| sample.retransmits < last.retransmits);
-    let settled = &samples[has_lost.map_or(start, |at| start.max(at + 1))..];
-    let lasts_us = last.t_us().saturating_sub(settled.first()?.t_us()) as f64;
-    let is_most = lasts_us >= t.detour_most.value() * last.t_us().saturating_sub(first.t_us()) as f64;
-    let is_long = lasts_us >= t.detour_round_trips.value() * usual;
-    let is_much_longer = usual >= t.detour_longer.value() * least;
+    let short = least + t.detour_short.value() * (usual - least);
+    let longer = &samples[samples.iter().rposition(below(short))? + 1..];
+    let start = longer.first()?;
+    // What smooths round trips comes to the new one slowly.
+    let near = (1.0 - t.detour_even.value()) * usual;
+    let settled = &longer[longer.iter().position(|sample| !below(near)(sample))?..];
+    let was_settled = start.t_us().saturating_sub(first.t_us()) as f64 >= t.detour_before.value() * least;
+    let is_at_once = settled[0].t_us().saturating_sub(start.t_us()) as f64 <= t.detour_step.value() * usual;
     let tail = t.detour_tails.value();
-    let (low, high) = percentile(&rtts(settled), tail).zip(percentile(&rtts(settled), 1.0 - tail))?;
+    let (low, high) = (percentile(&rtts(settled), tail)?, percentile(&rtts(settled), 1.0 - tail)?);
+    let is_much_longer = usual >= t.detour_longer.value() * least;
     let is_even = high <= (1.0 + t.detour_even.value()) * low;
-    let is_longer = was_settled && is_at_once && is_most && is_long && is_much_longer && is_even;
+    let lasts_us = last.t_us().saturating_sub(start.t_us());
+    let is_most = lasts_us as f64 >= t.detour_most.value() * last.t_us().saturating_sub(first.t_us()) as f64;
+    let is_long = lasts_us as f64 >= t.detour_round_trips.value() * usual;
+    let is_longer = is_much_longer && was_settled && is_at_once && is_even && is_most && is_long;
     (is_longer && grows(settled, t)).then(|| rounded(low))
 }
 
-/// Whether the round trip came to `usual` before the sample at `at` by a jump: before it rose by much less in as long a time. What smooths round trips comes
-/// to the new one slowly.
-fn jumps(samples: &[TrackSample], at: usize, usual: f64, t: &Thresholds) -> bool {
-    let step_us = t.detour_step.value() * usual;
-    let rtt_before = |steps: f64| {
-        let since_us = (samples[at].t_us() as f64 - steps * step_us).max(0.0) as u64;
-        let place = samples.partition_point(|sample| sample.t_us() < since_us);
-        samples[place..].iter().find_map(|sample| sample.srtt_us).map(|us| us as f64)
-    };
-    let (just_before, earlier) = (rtt_before(1.0), rtt_before(2.0));
-    just_before.zip(earlier).is_some_and(|(just_before, earlier)| {
-        just_before - earlier <= t.detour_jump.value() * (usual - just_before)
-    })
-}
-
-/// Whether what is in flight and the rate grow from the first third to the last, and nothing is lost: CUBIC's window hardly grows in the middle.
+/// Whether what is in flight and the rate grow from the first half to the second, and nothing is lost.
 fn grows(samples: &[TrackSample], t: &Thresholds) -> bool {
-    let third = samples.len() / THIRDS;
-    let (early, late) = (&samples[..third], &samples[samples.len() - third..]);
+    let (early, late) = samples.split_at(samples.len() / 2);
     let [flights, rates] = [flight, rate].map(|of: fn(&[TrackSample]) -> Option<f64>| {
         of(early).zip(of(late)).is_some_and(|(early, late)| late >= (1.0 + t.detour_grows.value()) * early)
     });
@@ -131,25 +112,5 @@ mod tests {
             sample.srtt_us = Some(92_000.min(20_000 + 10_000 * grown));
         };
         assert_eq!(longer(filling), None, "a queue of ACKs fills");
-    }
-
-    /// The queue of the shorter path made round trips longer than the longer path does.
-    #[test]
-    fn a_queue_that_is_gone_leaves_a_short_round_trip_or_a_longer_path() {
-        let drained = |change: fn(u64, &mut TrackSample)| {
-            longer(move |grown, sample| {
-                let queued = 150_000_u64.saturating_sub(8_000 * grown);
-                sample.srtt_us = Some(queued.max(92_000));
-                sample.retransmits = 9 + grown.min(10) as u32;
-                change(grown, sample);
-            })
-        };
-        assert_eq!(drained(|_, _| ()), Some(92_000));
-        assert_eq!(
-            drained(|grown, sample| sample.retransmits = 9 + grown as u32 / 40),
-            None,
-            "a queue drops"
-        );
-        assert_eq!(drained(|_, sample| sample.unacked = 144_800), None, "the same is in flight");
     }
 }
