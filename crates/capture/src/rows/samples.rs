@@ -91,7 +91,7 @@ impl Clocking {
         self.largest = self.largest.max(event.payload);
         self.current = whole(own.in_flight_bytes());
         self.in_flight = self.in_flight.max(self.current);
-        if fullness(self.out, self.last_window) >= fullness(self.unacked, self.window) {
+        if fullness(self.out, one_less(self.last_window)) >= fullness(self.unacked, self.window()) {
             (self.unacked, self.window) = (self.out, self.last_window);
         }
     }
@@ -183,9 +183,9 @@ fn one_less(window: Option<NonZeroU32>) -> Option<u32> {
     window.map(|window| window.get() - 1)
 }
 
-/// The less room a window has, the more; 0 where it is not known. With one more byte, as it is kept.
-fn fullness(unacked: u32, window: Option<NonZeroU32>) -> u32 {
-    window.map_or(0, |window| !window.get().saturating_sub(unacked))
+/// The less room a window has, the more; 0 where it is not known.
+fn fullness(unacked: u32, window: Option<u32>) -> u32 {
+    window.map_or(0, |window| !window.saturating_sub(unacked))
 }
 
 /// No window is larger than a gigabyte (RFC 7323, 2.3).

@@ -78,17 +78,15 @@ impl Conversation {
         let sender = event.side.other();
         let own = &mut self.speakers[sender as usize];
         let now = event.time_ns;
-        if !own.is_out {
-            own.watch_small(connection, event);
-            return true;
-        }
-        if connection.half(sender).unacked_bytes() == 0 {
-            if own.spoke_ns().is_none_or(|last_ns| now.saturating_sub(last_ns) >= DELAYED_NS) {
-                return false;
+        if own.is_out {
+            if connection.half(sender).unacked_bytes() == 0 {
+                if own.spoke_ns().is_none_or(|last_ns| now.saturating_sub(last_ns) >= DELAYED_NS) {
+                    return false;
+                }
+                (own.is_out, own.is_ack_late, own.acked_ns) = (false, false, now);
             }
-            (own.is_out, own.is_ack_late, own.acked_ns) = (false, false, now);
+            own.unanswered_ns = NonZeroU64::new(now);
         }
-        own.unanswered_ns = NonZeroU64::new(now);
         own.watch_small(connection, event);
         true
     }

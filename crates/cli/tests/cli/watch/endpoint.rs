@@ -89,7 +89,7 @@ fn sum(series: &BTreeMap<String, f64>, name: &str, labels: &[&str]) -> f64 {
     series.iter().filter(|(key, _)| is_one(key)).map(|(_, value)| value).sum()
 }
 
-/// A machine with little to do is less late with a look.
+/// The latest look of a machine that has little else to do.
 const LATE_SECONDS: f64 = 0.02;
 
 /// One connection with a slow reader, seen from its sender.
@@ -115,9 +115,11 @@ fn seconds_of_the_holder_and_bytes_grow_in_both_forms() {
             &[&format!("limited_by=\"{holder}\""), "direction=\"forward\""],
         )
     });
-    // Who looks late at a program that waits for a CPU sees what that makes of it.
-    let has_looked_late = sum(&after, "pipefill_look_late_max_seconds", &[]) > LATE_SECONDS;
-    assert!(has_looked_late || by_receiver.iter().sum::<f64>() > 0.8 * held, "{after:#?}");
+    // Where looks are late, the programs wait for a CPU as well, and that takes a part of the time.
+    let latest = sum(&after, "pipefill_look_late_max_seconds", &[]);
+    let least = if latest <= LATE_SECONDS { 0.8 } else { 0.5 };
+    let share = by_receiver.iter().sum::<f64>() / held;
+    assert!(share > least, "{share} of the time with looks {latest} s late: {after:#?}");
     assert!(
         grown("pipefill_goodput_bytes_total", &["direction=\"forward\"", "remote=\"127.0.0.0/24\""]) > 1e6
     );
