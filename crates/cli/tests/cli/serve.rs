@@ -642,7 +642,15 @@ fn several_tests_at_a_time_go_well_and_records_are_read_like_any() {
             let document: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(document["pipefill"]["server"], "pipefill", "{words:?}");
             let limited_by = unless_invalid(&document, "limited_by");
-            assert!(limited_by.is_none_or(|limit| limit == "app"), "{words:?}: {:#}", document["pipefill"]);
+            // A sender of datagrams that has no CPU when its time ends still owes what was due meanwhile.
+            let is_short = words.iter().any(|word| word == "-u")
+                && document["end"]["sum_sent"]["bits_per_second"].as_f64().unwrap() < 0.98 * 20e6;
+            let expected = if is_short { "unknown" } else { "app" };
+            assert!(
+                limited_by.is_none_or(|limit| limit == expected),
+                "{words:?}: {:#}",
+                document["pipefill"]
+            );
         }
     }
     let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
