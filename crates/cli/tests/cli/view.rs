@@ -22,6 +22,9 @@ duration = "5s"
 repeat = 100
 "#;
 
+/// What ends sooner gets no view.
+const VIEW_AFTER: Duration = Duration::from_millis(700);
+
 /// A shell with `pipefill` in it, on a terminal of 80 × 24, and what stands there.
 struct Screen {
     seen: vt100::Parser,
@@ -191,11 +194,15 @@ fn whoever_leaves_the_view_gets_lines_and_the_table() {
 
 #[test]
 fn a_matrix_that_is_over_in_a_moment_opens_no_view() {
+    let began = Instant::now();
     let (_folder, mut screen) = started(&format!("{RUN} --quick --set path.rate=1mbit"));
     let text = screen.end();
+    let took = began.elapsed();
     let bytes = String::from_utf8_lossy(&screen.bytes);
     assert!(text.contains("code 0") && bytes.contains("goodput"), "{text}");
-    assert!(!bytes.contains("\x1b[?1049h"), "{text}");
+    // On a busy machine it takes as long as others.
+    let is_shown = bytes.contains("\x1b[?1049h");
+    assert!(!is_shown || took >= VIEW_AFTER, "{took:?}: {text}");
 }
 
 #[test]
