@@ -4,6 +4,7 @@
 //! that have their counts and no samples. At most `LOGS_MAX` of them have a log.
 
 mod bucket;
+mod bulk;
 mod conversation;
 mod events;
 mod followings;
@@ -80,7 +81,7 @@ struct Followed {
     stretch: u32,
     /// Packets with data before there is a log.
     unlogged: u8,
-    /// Whose bulk data go on, for the conversation.
+    /// Whose bulk data go on.
     bulk_sender: Option<Side>,
     clocking: [Clocking; 2],
     conversation: Conversation,
@@ -127,7 +128,7 @@ fn payload(connection: &Connection) -> u64 {
 }
 
 impl Observer for Sampling {
-    #[inline(always)]
+    #[inline(never)]
     fn segment(&mut self, connection: &Connection, event: &Event) {
         let may_log = self.logs < LOGS_MAX;
         let Some(followed) = self.followed(connection, event) else { return };
@@ -146,6 +147,20 @@ impl Observer for Sampling {
             self.samples = (self.samples + now).saturating_sub(before);
         }
         self.logs += logs;
+    }
+
+    #[inline(always)]
+    fn predicted_data(&mut self, connection: &Connection, event: &Event) {
+        if !self.take_bulk_data(connection, event) {
+            self.segment(connection, event);
+        }
+    }
+
+    #[inline(always)]
+    fn predicted_ack(&mut self, connection: &Connection, event: &Event) {
+        if !self.take_bulk_ack(connection, event) {
+            self.segment(connection, event);
+        }
     }
 
     fn ended(&mut self, connection: &Connection, _why: Ended) {
@@ -215,9 +230,9 @@ impl Followed {
     }
 
     /// Returns whether its log begins with this segment, which it does only where it `may_log`.
-    #[inline(always)]
     fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
-        self.conversation.observe(connection, event, &mut self.bulk_sender);
+        self.conversation.observe(connection, event);
+        self.bulk_sender = self.conversation.bulk_sender_after(event);
         let begins = self.packet_logs.observe(event, &mut self.unlogged, may_log);
         self.events.observe(connection, event, &self.clocking);
         let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));

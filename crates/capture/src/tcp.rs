@@ -47,6 +47,19 @@ pub trait Observer {
     #[inline]
     fn segment(&mut self, _connection: &Connection, _event: &Event) {}
 
+    /// The same for what nearly all segments with data of a bulk transfer are: new data in order, without a flag but ACK and PSH, that acknowledge nothing
+    /// new and change no window.
+    #[inline(always)]
+    fn predicted_data(&mut self, connection: &Connection, event: &Event) {
+        self.segment(connection, event);
+    }
+
+    /// The same for what nearly all ACKs of a bulk transfer are: of something new, without data, SACK blocks or a flag but ACK and PSH.
+    #[inline(always)]
+    fn predicted_ack(&mut self, connection: &Connection, event: &Event) {
+        self.segment(connection, event);
+    }
+
     /// An earlier retransmission of `side`, which the observer has had as an event, turned out to be needless.
     fn spurious(&mut self, _connection: &Connection, _side: Side, _spurious: &Spurious) {}
 
@@ -65,6 +78,18 @@ impl<A: Observer, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         self.0.segment(connection, event);
         self.1.segment(connection, event);
+    }
+
+    #[inline(always)]
+    fn predicted_data(&mut self, connection: &Connection, event: &Event) {
+        self.0.predicted_data(connection, event);
+        self.1.predicted_data(connection, event);
+    }
+
+    #[inline(always)]
+    fn predicted_ack(&mut self, connection: &Connection, event: &Event) {
+        self.0.predicted_ack(connection, event);
+        self.1.predicted_ack(connection, event);
     }
 
     fn spurious(&mut self, connection: &Connection, side: Side, spurious: &Spurious) {

@@ -121,17 +121,8 @@ impl Conversation {
         self.speakers[side as usize].answers
     }
 
-    /// A segment passed; `connection` is in the state after it. `bulk_sender` is the side whose bulk data go on: kept by the caller, who has room for it.
-    #[inline(always)]
-    pub(super) fn observe(&mut self, connection: &Connection, event: &Event, bulk_sender: &mut Option<Side>) {
-        if *bulk_sender != Some(bulk::sender(event)) || !self.take_bulk(connection, event) {
-            self.observe_any(connection, event);
-            *bulk_sender = self.bulk_sender_after(event);
-        }
-    }
-
-    #[inline(never)]
-    fn observe_any(&mut self, connection: &Connection, event: &Event) {
+    /// A segment passed; `connection` is in the state after it.
+    pub(super) fn observe(&mut self, connection: &Connection, event: &Event) {
         let peer = &mut self.speakers[event.side.other() as usize];
         if peer.last_ns.is_some() {
             peer.watch_window(connection, event);

@@ -55,11 +55,9 @@ pub(super) struct Events {
 
 impl Events {
     /// A segment passed; `connection` is in the state after it, and `clocking` before it.
-    #[inline(always)]
     pub(super) fn observe(&mut self, connection: &Connection, event: &Event, clocking: &[Clocking; 2]) {
         let now = event.time_ns;
-        let quiet_ns = now.saturating_sub(self.last_ns);
-        if quiet_ns >= IDLE_NS && self.last_ns > 0 {
+        if self.ends_quiet(now) {
             self.ended_quiet(connection, now, [clocking[0].out > 0, clocking[1].out > 0]);
         }
         self.last_ns = now;
@@ -86,6 +84,18 @@ impl Events {
         if is_reset {
             Side::BOTH.iter().for_each(|&side| self.happened(side, EventKind::Reset, now));
         }
+    }
+
+    /// Whether a segment that passes now ends a quiet time.
+    #[inline(always)]
+    pub(super) const fn ends_quiet(&self, now: u64) -> bool {
+        now.saturating_sub(self.last_ns) >= IDLE_NS && self.last_ns > 0
+    }
+
+    /// A segment passed which ends no quiet time and shows no event.
+    #[inline(always)]
+    pub(super) const fn pass(&mut self, now: u64) {
+        self.last_ns = now;
     }
 
     /// When the last segment passed.

@@ -34,15 +34,16 @@ struct DirectionLog {
 
 impl PacketLogs {
     /// Logs a segment. Returns whether the log begins with it: a packet with data after `unlogged` others, if it `may_begin`.
-    #[inline(always)]
     pub(super) fn observe(&mut self, event: &Event, unlogged: &mut u8, may_begin: bool) -> bool {
         if let Some(logs) = &mut self.0 {
             if event.payload > 0 {
                 logs[event.side as usize].push_packet(event);
             }
             let of_peer = &mut logs[event.side.other() as usize];
-            if of_peer.has_lost || event.kind == SegmentKind::DuplicateAck {
+            if event.kind == SegmentKind::DuplicateAck {
                 of_peer.push_ack(event);
+            } else {
+                of_peer.push_ack_after_loss(event);
             }
             return false;
         }
@@ -52,6 +53,27 @@ impl PacketLogs {
             self.0 = Some(Box::default());
         }
         begins
+    }
+
+    /// Whether [`Self::observe`] only logs what passes next: neither does a log begin with it, nor is it counted for one.
+    #[inline(always)]
+    pub(super) const fn only_logs(&self, unlogged: u8, may_begin: bool) -> bool {
+        self.has_begun() || unlogged >= FIRST_LOGGED && !may_begin
+    }
+
+    /// What [`Self::observe`] logs of new data in order.
+    #[inline(always)]
+    pub(super) fn log_data(&mut self, event: &Event) {
+        let Some(logs) = &mut self.0 else { return };
+        logs[event.side as usize].push_packet(event);
+        logs[event.side.other() as usize].push_ack_after_loss(event);
+    }
+
+    /// What [`Self::observe`] logs of an ACK of something new.
+    #[inline(always)]
+    pub(super) fn log_ack(&mut self, event: &Event) {
+        let Some(logs) = &mut self.0 else { return };
+        logs[event.side.other() as usize].push_ack_after_loss(event);
     }
 
     /// Whether there is a log.
@@ -100,6 +122,13 @@ impl DirectionLog {
         self.lose(event);
         if self.packets.len() < LOGGED_MAX && !self.is_over(event) {
             self.packets.push(logged(event, kind));
+        }
+    }
+
+    #[inline(always)]
+    fn push_ack_after_loss(&mut self, event: &Event) {
+        if self.has_lost {
+            self.push_ack(event);
         }
     }
 

@@ -130,6 +130,13 @@ impl Clocking {
         self.current = whole(own.in_flight_bytes());
     }
 
+    /// New data passed, and the window of the other side is what it was.
+    #[inline(always)]
+    pub(super) fn sent_in_bulk(&mut self, event: &Event, connection: &Connection) {
+        self.out = whole(connection.half(event.side).unacked_bytes());
+        self.sent(event, connection);
+    }
+
     /// A segment of either side passed.
     #[inline(always)]
     pub(super) fn update_out(&mut self, own: &Half, peer: &Half) {

@@ -22,6 +22,14 @@ pub struct Handshake {
     pub syn_ack_to_ack_us: Option<u32>,
 }
 
+impl Handshake {
+    /// From the capture point to both ends and back, µs.
+    #[inline]
+    fn full_rtt_us(self) -> Option<u32> {
+        Some(self.syn_to_syn_ack_us?.saturating_add(self.syn_ack_to_ack_us?))
+    }
+}
+
 /// A connection as its packets show it.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -218,11 +226,7 @@ impl Connection {
     /// From the capture point to both ends and back: the path's RTT. From the handshake, else the least of what was seen since.
     #[inline]
     pub fn full_rtt_us(&self) -> Option<u32> {
-        let (to_b, to_a) = match self.handshake {
-            Handshake { syn_to_syn_ack_us: Some(to_b), syn_ack_to_ack_us: Some(to_a) } => (to_b, to_a),
-            _ => (self.halves[0].answer_us()?, self.halves[1].answer_us()?),
-        };
-        Some(to_b.saturating_add(to_a))
+        self.handshake.full_rtt_us().or_else(|| answers_us(&self.halves[0], &self.halves[1]))
     }
 
     /// SYN-ACKs that were sent again although their ACK had passed the capture point, and whether data of the client had been sent again by then: what
@@ -253,4 +257,10 @@ impl Connection {
         let of_mptcp = if self.mptcp.is_some() { size_of::<[Option<Mptcp>; 2]>() } else { 0 };
         size_of::<Self>() + of_mptcp + self.halves[0].memory() + self.halves[1].memory()
     }
+}
+
+/// The least round trips from the capture point to both ends, µs.
+#[inline]
+fn answers_us(own: &Half, peer: &Half) -> Option<u32> {
+    Some(own.answer_us()?.saturating_add(peer.answer_us()?))
 }

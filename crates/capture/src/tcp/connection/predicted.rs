@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is taken here is taken the same by the general way, which gets every other segment.
 
-use super::Connection;
+use super::{Connection, answers_us};
 use crate::headers::{Flags, Segment};
 use crate::tcp::data::Data;
 use crate::tcp::event::{Event, SegmentKind};
@@ -36,8 +36,7 @@ impl Connection {
         if news == 0 {
             return take_data(segment, own, peer, event).then_some(Predicted::Data);
         }
-        let full_rtt_us = self.full_rtt_us();
-        let (own, peer) = side.own_and_other(&mut self.halves);
+        let full_rtt_us = self.handshake.full_rtt_us().or_else(|| answers_us(own, peer));
         let has_found = take_ack(segment, own, peer, (news, full_rtt_us), event)?;
         Some(Predicted::Ack { has_found })
     }

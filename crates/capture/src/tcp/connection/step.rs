@@ -45,10 +45,9 @@ impl Connection {
         event.begin(segment, side);
         match self.take_predicted(segment, side, event) {
             None => self.take_any(segment, side, event, observer),
-            // By itself, so that what observers ask of other segments is left out here.
-            Some(Predicted::Data) => observer.segment(self, event),
+            Some(Predicted::Data) => observer.predicted_data(self, event),
             Some(Predicted::Ack { has_found }) => {
-                observer.segment(self, event);
+                observer.predicted_ack(self, event);
                 if has_found {
                     self.tell_spurious(observer);
                 }
