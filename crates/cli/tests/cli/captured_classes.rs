@@ -1,6 +1,6 @@
 //! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
 //! segments behind a smaller MTU, requests that are lost, a program whose own window fills the pipe, a path that
-//! gets longer.
+//! gets longer, and faster.
 
 use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
@@ -100,4 +100,23 @@ fn a_window_that_grows_on_a_path_that_got_longer_fills_no_queue() {
     for (run, _, flow) in found.iter().filter(|(_, end, _)| *end == "sender") {
         assert_eq!(named(flow), "cwnd/growth", "{run}");
     }
+}
+
+/// A link that fails over to a faster one with a longer way, while the queue before it stood: no rate that was measured before holds since, nor does a round
+/// trip.
+#[test]
+fn a_window_that_grows_on_a_path_that_got_longer_and_faster_fills_no_queue() {
+    let found = judged(
+        "[path]\nrtt = \"15ms\"\nrate = [\"13mbit\", \"26mbit\"]\nqueue = \"50p\"\n[[path.change]]\nat = \"1.6s\"\nrtt = \"125ms\"\nrate = \"70mbit\"\n[host]\ncongestion_control = [\"reno\", \"cubic\"]\n[[flow]]\nduration = \"9s\"\n",
+    );
+    assert_eq!(found.len(), 8);
+    let all_named = |wanted: &str| {
+        let of_end = found.iter().filter(|(_, end, _)| *end == wanted);
+        of_end.map(|(.., flow)| named(flow)).collect::<Vec<String>>()
+    };
+    let [near_the_sender, near_the_receiver] = ENDS.map(all_named);
+    assert!(near_the_sender.iter().all(|named| named == "cwnd/growth"), "{near_the_sender:?}");
+    let is_wrong = |named: &&String| !["cwnd/growth", "unknown/null"].contains(&named.as_str());
+    assert_eq!(near_the_receiver.iter().find(is_wrong), None);
+    assert!(near_the_receiver.iter().filter(|named| *named == "cwnd/growth").count() >= 3);
 }
