@@ -29,6 +29,9 @@ const LONG_BESIDE: u64 = 50;
 const ROUND_TRIP_PARTS: u64 = 10;
 /// After this number of timers without an answer the peer is silent. A sender that goes on in order after them had nothing outstanding.
 const SILENT_TIMERS: u64 = 3;
+/// ACKs alone are not lost by chance where a timer that was doubled twice ran out in vain: what is sent again then, behind three of the first timer, is
+/// followed by the next behind seven (RFC 6298, 5.5). Estimates of the timer differ by less than what lies between.
+const LOST_ACK_TIMERS: u64 = 5;
 /// Likewise one that does so for this often after a timer, since losses would leave holes.
 const PAUSES: u8 = 3;
 /// So many flights in a row in which requests overlap are a window of the application, and no turns.
@@ -152,8 +155,9 @@ impl Conversation {
         let peer = event.side.other();
         let half = connection.half(peer);
         let own = &mut self.speakers[peer as usize];
-        // Where all had arrived, not only what was sent again, ACKs were lost: that is no silence.
-        if half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes() {
+        // Where all had arrived, not only what was sent again, ACKs were lost: that is no silence, unless so many were that nothing comes back.
+        let has_all_arrived = half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes();
+        if has_all_arrived && own.silent_us(event.time_ns) <= LOST_ACK_TIMERS * timer_us(half) {
             own.repeated_us = None;
         }
         let lost = own.end_lost_answer(connection, event);
@@ -598,17 +602,21 @@ impl Speaker {
         }
     }
 
+    /// For how long nothing came back for what is out, microseconds.
+    fn silent_us(&self, now: u64) -> u64 {
+        self.unanswered_ns.map_or(0, |since_ns| now.saturating_sub(since_ns.get()) / 1_000)
+    }
+
     /// Something came back for the data of `half`, or nothing ever will. Returns when its timer was awaited, where it was and helped.
     fn end_silence(&mut self, now: u64, half: &Half) -> Option<TimerWait> {
         let since_ns = std::mem::replace(&mut self.unanswered_ns, NonZeroU64::new(now));
         let timer = self.timer.take();
         let (since_ns, repeated_us) = since_ns.zip(self.repeated_us.take())?;
         let silent_us = now.saturating_sub(since_ns.get()) / 1_000;
-        let timer_us = half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US);
         // What was answered at once, when it was sent again, waited for a timer: some stacks have one of a second.
-        let was_repeated_in_vain = silent_us > u64::from(repeated_us.get()) + u64::from(timer_us);
-        let timer_us = if was_repeated_in_vain { timer_us } else { FIRST_TIMER_US };
-        if silent_us > SILENT_TIMERS * u64::from(timer_us) {
+        let was_repeated_in_vain = silent_us > u64::from(repeated_us.get()) + timer_us(half);
+        let timer_us = if was_repeated_in_vain { timer_us(half) } else { FIRST_TIMER_US.into() };
+        if silent_us > SILENT_TIMERS * timer_us {
             self.waits.add(Waiting::Silence, silent_us);
             (self.piece, self.last_ns) = (None, NonZeroU64::new(now));
             return None;
@@ -632,6 +640,11 @@ pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
 fn has_timed_out(now: u64, since_ns: u64, half: &Half) -> bool {
     let silent_ns = now.saturating_sub(since_ns);
     silent_ns > TIMER_LEAST_NS && silent_ns / 1_000 > u64::from(half.rto_us().unwrap_or(FIRST_TIMER_US))
+}
+
+/// The timer of `half`, microseconds: at most the first one.
+fn timer_us(half: &Half) -> u64 {
+    half.rto_us().unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US).into()
 }
 
 /// How long `now` is after `since_ns`, microseconds, at least one.

@@ -1,6 +1,6 @@
 //! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
 //! segments behind a smaller MTU, requests that are lost, a program whose own window fills the pipe, a path that
-//! gets longer, and faster.
+//! gets longer, and faster, a way back that is cut.
 
 use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
@@ -119,4 +119,16 @@ fn a_window_that_grows_on_a_path_that_got_longer_and_faster_fills_no_queue() {
     let is_wrong = |named: &&String| !["cwnd/growth", "unknown/null"].contains(&named.as_str());
     assert_eq!(near_the_receiver.iter().find(is_wrong), None);
     assert!(near_the_receiver.iter().filter(|named| *named == "cwnd/growth").count() >= 3);
+}
+
+/// Nothing comes back while the timer is doubled again and again, although all that was sent is there in the end.
+#[test]
+fn a_way_back_that_is_cut_is_silence_near_the_sender_although_the_data_arrive() {
+    let found = judged(
+        "[path]\nrtt = [\"15ms\", \"60ms\"]\nrate = [\"8mbit\", \"25mbit\"]\nqueue = \"2bdp\"\n[[path.change]]\nat = \"2s\"\nfor = \"5s\"\nreverse_loss = \"100%\"\n[host]\ncongestion_control = [\"reno\", \"cubic\"]\n[[flow]]\nduration = \"9s\"\n",
+    );
+    assert_eq!(found.len(), 16);
+    for (run, _, flow) in found.iter().filter(|(_, end, _)| *end == "sender") {
+        assert_eq!(named(flow), "path/silence", "{run}");
+    }
 }
