@@ -105,7 +105,7 @@ mod tests {
         longer_of_parts(1, change)
     }
 
-    /// The same, of which one of so many parts arrives in the first quarter of each round trip.
+    /// The same, where a part of each flight, one of `parts`, arrives in the first quarter of its round trip.
     fn longer_of_parts(parts: u64, change: impl Fn(u64, &mut TrackSample)) -> Option<u64> {
         let mut track = Track::new(Direction::Forward, 1_000);
         let (mut t_us, mut delivered) = (0, 0);

@@ -138,7 +138,7 @@ mod tests {
     /// Near the sender ACKs come a round trip later; here, near the receiver, at once.
     #[test]
     fn nearly_all_of_a_bulk_transfer_is_predicted() {
-        let count = predicted(bulk(true, 1_000, 10_000));
-        assert!(count > 2_800, "{count} of 3,000");
+        let count = predicted(bulk(true, 4_000, 10_000));
+        assert!(count > 11_600, "{count} of 12,000");
     }
 }

@@ -29,11 +29,11 @@ const LONG_BESIDE: u64 = 50;
 const ROUND_TRIP_PARTS: u64 = 10;
 /// After this number of timers without an answer the peer is silent. A sender that goes on in order after them had nothing outstanding.
 const SILENT_TIMERS: u64 = 3;
-/// ACKs alone are not lost by chance where a timer that was doubled twice ran out in vain: what is sent again then, behind three of the first timer, is
-/// followed by the next behind seven (RFC 6298, 5.5). Estimates of the timer differ by less than what lies between.
-const LOST_ACK_TIMERS: u64 = 5;
 /// Likewise one that does so for this often after a timer, since losses would leave holes.
 const PAUSES: u8 = 3;
+/// All ACKs of this many timers are not lost by chance. The third repetition goes three timers after the data, the fourth seven (RFC 6298, 5.5): an error of
+/// the estimated timer does not reach from one to the other.
+const LOST_ACK_TIMERS: u64 = 5;
 /// So many flights in a row in which requests overlap are a window of the application, and no turns.
 const OVERLAPPING_FLIGHTS: u8 = 5;
 /// The least timer beside the round trip (`TCP_RTO_MIN`).
@@ -155,7 +155,7 @@ impl Conversation {
         let peer = event.side.other();
         let half = connection.half(peer);
         let own = &mut self.speakers[peer as usize];
-        // Where all had arrived, not only what was sent again, ACKs were lost: that is no silence, unless so many were that nothing comes back.
+        // If all of it had arrived, and not only what was sent again, a few lost ACKs explain the pause. A longer one is silence.
         let has_all_arrived = half.unacked_bytes() == 0 && own.out_bytes > half.mss_bytes();
         if has_all_arrived && own.silent_us(event.time_ns) <= LOST_ACK_TIMERS * timer_us(half) {
             own.repeated_us = None;
@@ -609,10 +609,10 @@ impl Speaker {
 
     /// Something came back for the data of `half`, or nothing ever will. Returns when its timer was awaited, where it was and helped.
     fn end_silence(&mut self, now: u64, half: &Half) -> Option<TimerWait> {
+        let silent_us = self.silent_us(now);
         let since_ns = std::mem::replace(&mut self.unanswered_ns, NonZeroU64::new(now));
         let timer = self.timer.take();
-        let (since_ns, repeated_us) = since_ns.zip(self.repeated_us.take())?;
-        let silent_us = now.saturating_sub(since_ns.get()) / 1_000;
+        let (_, repeated_us) = since_ns.zip(self.repeated_us.take())?;
         // What was answered at once, when it was sent again, waited for a timer: some stacks have one of a second.
         let was_repeated_in_vain = silent_us > u64::from(repeated_us.get()) + timer_us(half);
         let timer_us = if was_repeated_in_vain { timer_us(half) } else { FIRST_TIMER_US.into() };
