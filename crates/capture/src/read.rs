@@ -190,16 +190,15 @@ impl<'m, R: Read> Reader<'m, R> {
     #[inline(always)]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         let read = match &mut self.format {
-            Format::Pcap(pcap) => match pcap.next(&mut self.source) {
-                Ok(Some(record)) => {
+            Format::Pcap(pcap) => {
+                if let Some(usual) = pcap.usual(self.source.available()) {
                     self.packets += 1;
-                    let packet = pcap.packet(self.packets, &record, &mut self.source);
+                    let packet = pcap.packet(self.packets, &usual, &mut self.source);
                     let steady_ns = self.clock.time_ns(packet.time_ns);
                     return Ok(Some(Packet { steady_ns, stretch: self.clock.stretch(), ..packet }));
                 }
-                Ok(None) => Ok(None),
-                Err(error) => Err(error),
-            },
+                next_of_pcap(pcap, &mut self.source)
+            }
             Format::Pcapng(pcapng) => {
                 if let Some(usual) = pcapng.usual(self.source.available()) {
                     self.packets += 1;
@@ -264,6 +263,15 @@ impl<'m, R: Read> Reader<'m, R> {
     pub const fn dropped(&self) -> Option<u64> {
         self.dropped
     }
+}
+
+#[inline(never)]
+fn next_of_pcap<'s, R: Read>(
+    pcap: &Pcap,
+    source: &'s mut Source<'_, R>,
+) -> Result<Option<Packet<'s>>, ReadError> {
+    let record = pcap.next(source)?;
+    Ok(record.map(|record| pcap.packet(0, &record, source)))
 }
 
 #[inline(never)]

@@ -232,7 +232,6 @@ impl Followed {
     /// Returns whether its log begins with this segment, which it does only where it `may_log`.
     fn observe(&mut self, connection: &Connection, event: &Event, may_log: bool) -> bool {
         self.conversation.observe(connection, event);
-        self.bulk_sender = self.conversation.bulk_sender_after(event);
         let begins = self.packet_logs.observe(event, &mut self.unlogged, may_log);
         self.events.observe(connection, event, &self.clocking);
         let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
@@ -248,6 +247,11 @@ impl Followed {
         if event.ack.is_some_and(|_| event.kind != SegmentKind::DuplicateAck) {
             of_peer.acked(event.time_ns, peer);
         }
+        let bulk_sender = self.conversation.bulk_sender_after(connection, event);
+        self.bulk_sender = bulk_sender.filter(|&side| {
+            // Both say whether it pauses.
+            self.conversation.spoke_ns(side) == Some(self.clocking[side as usize].last_data_ns())
+        });
         begins
     }
 

@@ -4,7 +4,7 @@
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
 //! Memory: [`Limits::connections`] times at most 0.5 kB for a connection without data, and 2 kB for one whose two directions both
-//! carry some; 40 bytes for each packet in flight, and room for at most twice as many more; 50 kB for IP packets in fragments. Reading a packet allocates nothing where that holds already.
+//! carry some; 32 bytes for each packet in flight, and room for at most twice as many more; 50 kB for IP packets in fragments. Reading a packet allocates nothing where that holds already.
 
 mod connection;
 mod cuts;
@@ -48,13 +48,13 @@ pub trait Observer {
     fn segment(&mut self, _connection: &Connection, _event: &Event) {}
 
     /// The same for what nearly all segments with data of a bulk transfer are: new data in order, without a flag but ACK and PSH, that acknowledge nothing
-    /// new and change no window.
+    /// new and change no window; never the first after the capture's clock was set back.
     #[inline(always)]
     fn predicted_data(&mut self, connection: &Connection, event: &Event) {
         self.segment(connection, event);
     }
 
-    /// The same for what nearly all ACKs of a bulk transfer are: of something new, without data, SACK blocks or a flag but ACK and PSH.
+    /// The same for what nearly all ACKs of a bulk transfer are: of something new, without data, SACK blocks or a flag but ACK and PSH; likewise.
     #[inline(always)]
     fn predicted_ack(&mut self, connection: &Connection, event: &Event) {
         self.segment(connection, event);

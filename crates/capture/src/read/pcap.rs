@@ -89,15 +89,6 @@ impl Pcap {
         [NOKIA_RECORD, MODIFIED_RECORD].into_iter().find_map(are_others).unwrap_or(RECORD)
     }
 
-    /// The next record, all of which the buffer then has; `None` at the end.
-    #[inline(always)]
-    pub(super) fn next<R: Read>(&self, source: &mut Source<'_, R>) -> Result<Option<Record>, ReadError> {
-        match self.whole(source.available()) {
-            Some(record) => Ok(Some(record)),
-            None => self.fill(source),
-        }
-    }
-
     #[inline(always)]
     fn header(&self, bytes: &[u8; RECORD]) -> Record {
         let [seconds, ticks, mut captured, mut original] = self.order.four_u32(bytes);
@@ -112,7 +103,7 @@ impl Pcap {
 
     /// The record that `available` begins with, if all of it is there.
     #[inline(always)]
-    fn whole(&self, available: &[u8]) -> Option<Record> {
+    pub(super) fn usual(&self, available: &[u8]) -> Option<Record> {
         let record = self.header(available.first_chunk()?);
         // Without a byte: rare, and what zeros in place of what can't be had look like.
         let is_usual = (1..=PACKET_LIMIT).contains(&record.captured);
@@ -125,9 +116,9 @@ impl Pcap {
         self.record + record.captured as usize
     }
 
+    /// The next record, all of which the buffer then has; `None` at the end.
     #[cold]
-    #[inline(never)]
-    fn fill<R: Read>(&self, source: &mut Source<'_, R>) -> Result<Option<Record>, ReadError> {
+    pub(super) fn next<R: Read>(&self, source: &mut Source<'_, R>) -> Result<Option<Record>, ReadError> {
         let offset = source.offset();
         let available = source.fill(self.record)?;
         let Some(header) = source.available().first_chunk().filter(|_| available >= self.record) else {

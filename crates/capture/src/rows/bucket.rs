@@ -21,6 +21,8 @@ const FINE_STEP: f64 = 1.015;
 const SPREAD_COSTS: f64 = 0.25;
 /// A rate explains the losses as well as another one where its score is lower by at most this.
 const AS_WELL: f64 = 0.02;
+/// Rates that are tried in one pass.
+const TOGETHER: usize = 4;
 /// Rates that are compared so, in either direction.
 const STEPS_MAX: usize = 48;
 /// Segments that passed and are compared with those that were lost, at most.
@@ -292,7 +294,7 @@ impl BucketLoad {
     /// The best of the rates of a range, each by `step` above the last, at which the bucket has at least `least` bytes at a loss.
     fn best(&self, least: f64, rates: Range<f64>, step: f64) -> Option<Fit> {
         let all = std::iter::successors(Some(rates.start), |rate| Some(rate * step));
-        let fits = all.take_while(|&rate| rate <= rates.end).filter_map(|rate| self.fit_at(rate));
+        let fits = self.fits(all.take_while(|&rate| rate <= rates.end)).flatten();
         fits.filter(|fit| fit.held >= least).max_by(|a, b| a.score().total_cmp(&b.score()))
     }
 
@@ -300,20 +302,45 @@ impl BucketLoad {
     fn farthest(&self, found: Fit, step: f64) -> Fit {
         let rates = std::iter::successors(Some(found.rate * step), |rate| Some(rate * step)).take(STEPS_MAX);
         let as_well = |other: &Fit| other.score() >= found.score() - AS_WELL;
-        rates.map_while(|rate| self.fit_at(rate)).take_while(as_well).last().unwrap_or(found)
+        self.fits(rates).map_while(|fit| fit).take_while(as_well).last().unwrap_or(found)
     }
 
-    fn fit_at(&self, rate: f64) -> Option<Fit> {
-        let emptied = |level: f64, idle_us: f64| (level - rate * idle_us).max(0.0);
-        let (mut level, mut since) = (0.0, 0);
+    /// How well each rate explains the losses.
+    fn fits(&self, mut rates: impl Iterator<Item = f64>) -> impl Iterator<Item = Option<Fit>> {
+        let together = std::iter::from_fn(move || {
+            let rates: [Option<f64>; TOGETHER] = std::array::from_fn(|_| rates.next());
+            rates[0]?;
+            let fits = self.fits_at(rates.map(|rate| rate.unwrap_or_default()));
+            Some(fits.into_iter().zip(rates).filter(|(_, rate)| rate.is_some()).map(|(fit, _)| fit))
+        });
+        together.flatten()
+    }
+
+    /// In one pass over the segments: each step of a rate waits for the one before it.
+    fn fits_at(&self, rates: [f64; TOGETHER]) -> [Option<Fit>; TOGETHER] {
+        let emptied = |levels: [f64; TOGETHER], idle_us: f64| -> [f64; TOGETHER] {
+            std::array::from_fn(|at| (levels[at] - rates[at] * idle_us).max(0.0))
+        };
+        let (mut levels, mut since) = ([0.0; TOGETHER], 0);
         let (mut lost, mut others) = (Vec::new(), Vec::with_capacity(self.levels.len()));
         for at in &self.levels {
-            let steps = &self.passed[since..at.steps];
-            level = steps.iter().fold(level, |level, step| emptied(level, step.idle_us) + step.bytes);
+            levels = self.passed[since..at.steps]
+                .iter()
+                .fold(levels, |levels, step| emptied(levels, step.idle_us).map(|level| level + step.bytes));
             since = at.steps;
-            let levels = if at.is_lost { &mut lost } else { &mut others };
-            levels.push(emptied(level, at.idle_us));
+            let sampled = if at.is_lost { &mut lost } else { &mut others };
+            sampled.push(emptied(levels, at.idle_us));
         }
+        std::array::from_fn(|at| {
+            let of_rate = |levels: &[[f64; TOGETHER]]| levels.iter().map(|levels| levels[at]).collect();
+            Fit::new(rates[at], of_rate(&lost), &of_rate(&others))
+        })
+    }
+}
+
+impl Fit {
+    /// By the levels at which segments were lost, and those at which others passed.
+    fn new(rate: f64, mut lost: Vec<f64>, others: &[f64]) -> Option<Self> {
         lost.sort_unstable_by(f64::total_cmp);
         let held = percentile(&lost, 0.5)?;
         let fuller = |&level: &f64| {
@@ -324,7 +351,7 @@ impl BucketLoad {
         };
         let rank = others.iter().map(fuller).sum::<f64>() / (others.len() * lost.len()) as f64;
         let width = percentile(&lost, HIGH)? - percentile(&lost, LOW)?;
-        Some(Fit { rate, held, spread: width / held.max(1.0), rank })
+        Some(Self { rate, held, spread: width / held.max(1.0), rank })
     }
 }
 

@@ -44,7 +44,6 @@ impl Sampling {
         let followed = self.followed.at(at);
         let is_in_bulk = followed.bulk_sender == Some(sender)
             && event.time_ns < followed.next_ns
-            && followed.stretch == connection.stretch()
             && !event.is_ce
             && !followed.events.ends_quiet(event.time_ns)
             && followed.packet_logs.only_logs(followed.unlogged, may_log);

@@ -23,6 +23,8 @@ pub(super) struct PacketLogs(Option<Box<[DirectionLog; 2]>>);
 #[derive(Debug, Default)]
 struct DirectionLog {
     has_lost: bool,
+    /// Whether it takes nothing more.
+    is_over: bool,
     /// Time of the first loss, nanoseconds since 1970.
     lost_ns: u64,
     /// In order of time; before the first loss a ring of [`BEFORE_LOSS_MAX`].
@@ -110,9 +112,16 @@ impl DirectionLog {
         self.next = (self.next + 1) % BEFORE_LOSS_MAX;
     }
 
+    #[inline(always)]
+    fn push_after_loss(&mut self, event: &Event) {
+        if !self.is_over {
+            self.push_any(event);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn push_after_loss(&mut self, event: &Event) {
+    fn push_any(&mut self, event: &Event) {
         let kind = match event.kind {
             SegmentKind::New => LoggedKind::New,
             SegmentKind::FastRetransmit | SegmentKind::RtoRetransmit => LoggedKind::Again,
@@ -120,14 +129,14 @@ impl DirectionLog {
             _ => return,
         };
         self.lose(event);
-        if self.packets.len() < LOGGED_MAX && !self.is_over(event) {
+        if self.packets.len() < LOGGED_MAX && !self.is_over {
             self.packets.push(logged(event, kind));
         }
     }
 
     #[inline(always)]
     fn push_ack_after_loss(&mut self, event: &Event) {
-        if self.has_lost {
+        if self.has_lost && !self.is_over {
             self.push_ack(event);
         }
     }
@@ -137,24 +146,20 @@ impl DirectionLog {
     #[inline(never)]
     fn push_ack(&mut self, event: &Event) {
         self.lose(event);
-        let Some(ack) = event.ack.filter(|_| self.acks.len() < LOGGED_MAX && !self.is_over(event)) else {
-            return;
-        };
+        let Some(ack) = event.ack.filter(|_| self.acks.len() < LOGGED_MAX && !self.is_over) else { return };
         let newest = event.sacks.blocks().first().filter(|_| !event.is_dsack);
         let (from, to) = newest.map_or((None, ack), |&(from, to)| (Some(from as u32), to));
         self.acks.push(LoggedAck { at_us: micros(event), from, to: to as u32 });
     }
 
-    /// The first loss: from now on all packets are kept.
+    /// From the first loss on all packets are kept, until there is no room for more.
     fn lose(&mut self, event: &Event) {
         if !self.has_lost {
             (self.has_lost, self.lost_ns) = (true, event.time_ns);
             self.packets.rotate_left(self.next);
         }
-    }
-
-    const fn is_over(&self, event: &Event) -> bool {
-        event.time_ns.saturating_sub(self.lost_ns) >= SPAN_NS
+        let is_full = self.packets.len() >= LOGGED_MAX && self.acks.len() >= LOGGED_MAX;
+        self.is_over |= is_full || event.time_ns.saturating_sub(self.lost_ns) >= SPAN_NS;
     }
 }
 

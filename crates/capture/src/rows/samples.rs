@@ -62,24 +62,29 @@ pub(super) struct Clocking {
 
 impl Clocking {
     /// New data passed; [`Self::update_out`] was called for it.
-    #[inline(always)]
     pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
+        let silent_ns = event.time_ns.saturating_sub(self.last_data_ns);
+        let rtt_ns = connection.full_rtt_us().map_or(0, |us| u64::from(us) * 1_000);
+        if self.last_data_ns > 0 && rtt_ns > 0 && silent_ns >= rtt_ns.div_ceil(2) {
+            let woken_ns = (rtt_ns / WOKEN_PART).clamp(PROMPT_NS, WOKEN_NS);
+            let since_ack_ns = event.time_ns.saturating_sub(self.last_ack_ns);
+            self.bursts = self.bursts.saturating_add(1);
+            self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(since_ack_ns <= woken_ns));
+        }
+        self.sent_on(event, connection);
+    }
+
+    /// The same, without a pause before it.
+    #[inline(always)]
+    fn sent_on(&mut self, event: &Event, connection: &Connection) {
         let own = connection.half(event.side);
-        let since_ack_ns = event.time_ns.saturating_sub(self.last_ack_ns);
-        let is_prompt = since_ack_ns <= PROMPT_NS;
+        let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
         let let_out = if is_prompt { &mut self.prompt } else { &mut self.unprompted };
         *let_out = let_out.saturating_add(event.payload);
         if is_prompt {
             let clocked = event.payload.min(self.credit);
             self.credit -= clocked;
             self.clocked = self.clocked.saturating_add(clocked);
-        }
-        let silent_ns = event.time_ns.saturating_sub(self.last_data_ns);
-        let rtt_ns = connection.full_rtt_us().map_or(0, |us| u64::from(us) * 1_000);
-        if self.last_data_ns > 0 && rtt_ns > 0 && silent_ns >= rtt_ns.div_ceil(2) {
-            let woken_ns = (rtt_ns / WOKEN_PART).clamp(PROMPT_NS, WOKEN_NS);
-            self.bursts = self.bursts.saturating_add(1);
-            self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(since_ack_ns <= woken_ns));
         }
         self.last_data_ns = event.time_ns;
         if self.full_to == 0 && event.payload.saturating_add(OPTIONS_MAX) >= own.mss_bytes() {
@@ -91,7 +96,7 @@ impl Clocking {
         self.largest = self.largest.max(event.payload);
         self.current = whole(own.in_flight_bytes());
         self.in_flight = self.in_flight.max(self.current);
-        if fullness(self.out, one_less(self.last_window)) >= fullness(self.unacked, self.window()) {
+        if room(self.out, self.last_window) <= room(self.unacked, self.window) {
             (self.unacked, self.window) = (self.out, self.last_window);
         }
     }
@@ -130,11 +135,16 @@ impl Clocking {
         self.current = whole(own.in_flight_bytes());
     }
 
-    /// New data passed, and the window of the other side is what it was.
+    /// New data passed without a pause before it, and the window of the other side is what it was.
     #[inline(always)]
     pub(super) fn sent_in_bulk(&mut self, event: &Event, connection: &Connection) {
         self.out = whole(connection.half(event.side).unacked_bytes());
-        self.sent(event, connection);
+        self.sent_on(event, connection);
+    }
+
+    /// When the last new data passed.
+    pub(super) const fn last_data_ns(&self) -> u64 {
+        self.last_data_ns
     }
 
     /// A segment of either side passed.
@@ -190,9 +200,9 @@ fn one_less(window: Option<NonZeroU32>) -> Option<u32> {
     window.map(|window| window.get() - 1)
 }
 
-/// The less room a window has, the more; 0 where it is not known.
-fn fullness(unacked: u32, window: Option<u32>) -> u32 {
-    window.map_or(0, |window| !window.saturating_sub(unacked))
+/// What a window has room for; without end where it is not known. The window, and one more byte.
+fn room(unacked: u32, window: Option<NonZeroU32>) -> u32 {
+    window.map_or(u32::MAX, |window| (window.get() - 1).saturating_sub(unacked))
 }
 
 /// No window is larger than a gigabyte (RFC 7323, 2.3).

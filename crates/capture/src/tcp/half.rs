@@ -155,7 +155,7 @@ impl Half {
     }
 
     /// Takes the window that a segment advertises. Returns whether the window has changed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advertise(&mut self, segment: &Segment) -> bool {
         let is_scaled = !segment.flags.has(Flags::SYN);
         let differs = !self.has_window || segment.window != self.window_field;
@@ -315,7 +315,8 @@ impl Half {
     #[inline(always)]
     pub(super) fn take_size(&mut self, segment: &Segment, peer: &Self) {
         let Some(sender) = &mut self.sender else { return };
-        if segment.payload.is_multiple_of(u32::from(self.effective_mss)) {
+        let mss = u32::from(self.effective_mss);
+        if segment.payload == mss || segment.payload.is_multiple_of(mss) {
             sender.cuts.take_full();
         } else if !segment.flags.has(Flags::FIN) {
             self.take_other_size(segment, peer);
@@ -394,7 +395,7 @@ impl Half {
     }
 
     /// An ACK for this direction's data.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledged(&mut self, ack: &Ack<'_>) -> AckOutcome {
         let mut shows_unseen = false;
         if ack.to > self.next {

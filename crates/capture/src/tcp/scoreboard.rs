@@ -2,7 +2,7 @@
 //! `TCP_SKB_CB(skb)->sacked`.
 //!
 //! Invariant: the four counts are the sums over the entries, and entries are sorted, without overlap. In-order data and its ACK cost O(1).
-//! Memory: 40 bytes for each packet in flight, and room for at most twice as many more, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten.
+//! Memory: 32 bytes for each packet in flight, and room for at most twice as many more, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten.
 
 use super::queue::Queue;
 
@@ -277,10 +277,7 @@ impl Scoreboard {
     pub(super) fn acknowledge(&mut self, to: u64, now: u64, mss: u32) -> Delivered {
         let mut delivered = Delivered::default();
         self.acknowledge_unmarked(to, now, &mut delivered);
-        while let Some(&first) = self.queue.first() {
-            if first.from >= to {
-                break;
-            }
+        while let Some(first) = self.queue.first().filter(|first| first.from < to).copied() {
             self.uncount(&first);
             let sent = if first.to() <= to {
                 self.queue.drop_first();
@@ -306,22 +303,26 @@ impl Scoreboard {
     /// The first of them, as long as they were sent once and not SACKed: nearly all, so that they are taken away together.
     #[inline]
     fn acknowledge_unmarked(&mut self, to: u64, now: u64, delivered: &mut Delivered) {
-        let Some(first) = self.queue.first().copied() else { return };
-        let mut last = None;
-        let (mut count, mut segments, before) = (0, 0, delivered.bytes);
+        let Some(first) = self.queue.first() else { return };
+        let (first_from, first_ns) = (first.from, first.sent_ns);
+        let mut last_ns = first_ns;
+        let (mut count, mut segments, mut bytes) = (0, 0, 0);
         for sent in self.queue.iter().take_while(|sent| sent.marks == 0 && sent.to() <= to) {
             count += 1;
             segments += u32::from(sent.segments);
-            delivered.bytes += u64::from(sent.length);
+            bytes += u64::from(sent.length);
             self.latest_arrived = self.latest_arrived.max(sent.order());
-            last = Some(sent.sent_ns);
+            last_ns = sent.sent_ns;
         }
-        let Some(last_ns) = last else { return };
+        if count == 0 {
+            return;
+        }
         self.queue.drop_front(count);
         self.out -= segments;
-        self.in_flight_bytes -= delivered.bytes - before;
-        delivered.times = Some((first.sent_ns, last_ns));
-        self.has_reordering |= first.from < self.high_sacked;
+        self.in_flight_bytes -= bytes;
+        delivered.bytes += bytes;
+        delivered.times = Some((first_ns, last_ns));
+        self.has_reordering |= first_from < self.high_sacked;
         self.rack_rtt_ns = now.saturating_sub(last_ns);
         delivered.rtt_ns = Some(self.rack_rtt_ns);
     }

@@ -211,7 +211,10 @@ impl Sender {
         }
         self.last_new_id = data.segment.ip_id;
         if self.counts.segments > 1 {
-            self.recent.get_or_insert_default().push(data);
+            match &mut self.recent {
+                Some(recent) => recent.push(data),
+                None => self.recent.insert(Box::default()).push(data),
+            }
         }
         self.board.push(&data.transmission(from, data.to));
         *next = data.to;

@@ -9,10 +9,19 @@ use std::num::NonZeroU64;
 
 impl Conversation {
     /// After a segment that was taken the general way: the side whose bulk data may follow. It waits for nothing, and the other side only listens.
-    pub(in crate::rows) fn bulk_sender_after(&self, event: &Event) -> Option<Side> {
+    pub(in crate::rows) fn bulk_sender_after(&self, connection: &Connection, event: &Event) -> Option<Side> {
         let side = if event.payload > 0 { event.side } else { event.side.other() };
         let [own, peer] = [side, side.other()].map(|side| &self.speakers[side as usize]);
-        (self.begun_ns.is_some() && own.is_sending() && peer.is_listening_to(own)).then_some(side)
+        let may_follow = self.begun_ns.is_some()
+            && own.is_sending()
+            && peer.is_listening_to(own)
+            && !closes_window(connection, side);
+        may_follow.then_some(side)
+    }
+
+    /// When the last payload of `side` passed.
+    pub(in crate::rows) fn spoke_ns(&self, side: Side) -> Option<u64> {
+        self.speakers[side as usize].spoke_ns()
     }
 
     /// Takes predicted data while bulk data of their sender go on: full segments, sooner after the last than half a round trip. Returns whether they
@@ -23,11 +32,11 @@ impl Conversation {
         let half = connection.half(side);
         let mss = half.mss_bytes();
         let is_full = event.payload == mss || event.payload > mss && event.payload.is_multiple_of(mss);
-        if !is_full || mss <= REMARK_BYTES || closes_window(connection, event) {
+        if !is_full || mss <= REMARK_BYTES {
             return false;
         }
         let (own, peer) = side.own_and_other(&mut self.speakers);
-        let gap_ns = own.spoke_ns().and_then(|last_ns| now.checked_sub(last_ns));
+        let last_ns = own.last_ns.map_or(u64::MAX, NonZeroU64::get);
         // Of what came back, and what has to come back before anything else may be waited for.
         let (since_ns, least_ns) = if own.is_out {
             (own.unanswered_ns.map_or(0, NonZeroU64::get), TIMER_LEAST_NS)
@@ -35,7 +44,7 @@ impl Conversation {
             (own.acked_ns, to_end_ns(connection, side).min(TIMER_LEAST_NS))
         };
         let is_prompt = now.saturating_sub(since_ns) < least_ns && !own.is_ack_late;
-        if !is_prompt || gap_ns.is_none_or(|gap_ns| gap_ns >= full_ns(connection) / 2) {
+        if !is_prompt || now < last_ns || now - last_ns >= full_ns(connection) / 2 {
             return false;
         }
         if !own.is_out {
@@ -56,7 +65,7 @@ impl Conversation {
     /// Takes a predicted ACK while bulk data of the other side go on, which comes soon. Returns whether it was that: nothing is changed otherwise.
     #[inline(always)]
     pub(in crate::rows) fn take_bulk_ack(&mut self, connection: &Connection, event: &Event) -> bool {
-        if event.shows_unseen || closes_window(connection, event) {
+        if event.shows_unseen || closes_window(connection, event.side) {
             return false;
         }
         let sender = event.side.other();
@@ -76,11 +85,11 @@ impl Conversation {
     }
 }
 
-/// Whether the window has no room for a segment of the other side.
+/// Whether the window of `side` has no room for a segment of the other side. Predicted data leave it as it is.
 #[inline(always)]
-fn closes_window(connection: &Connection, event: &Event) -> bool {
-    let mss = connection.half(event.side.other()).mss_bytes().max(1);
-    event.window_bytes.is_some_and(|window| window < mss)
+fn closes_window(connection: &Connection, side: Side) -> bool {
+    let mss = connection.half(side.other()).mss_bytes().max(1);
+    connection.half(side).window_bytes().is_some_and(|window| window < mss)
 }
 
 impl Speaker {

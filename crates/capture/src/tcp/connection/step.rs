@@ -41,9 +41,23 @@ impl Connection {
         self.last_ns = self.last_ns.max(segment.time_ns);
         if segment.stretch != self.stretch {
             self.clock_was_set(segment.stretch);
+            event.begin(segment, side);
+            return self.take_any(segment, side, event, observer);
         }
+        // Two copies of the short way: in each one the side is known to the compiler.
+        match side {
+            Side::A => self.step(segment, Side::A, event, observer),
+            Side::B => self.step(segment, Side::B, event, observer),
+        }
+    }
+
+    #[inline(always)]
+    fn step<O: Observer>(&mut self, segment: &Segment, side: Side, event: &mut Event, observer: &mut O) {
         event.begin(segment, side);
-        match self.take_predicted(segment, side, event) {
+        let predicted = self.take_predicted(segment, side, event);
+        // Written once more, so that the observer's short way knows it too.
+        event.side = side;
+        match predicted {
             None => self.take_any(segment, side, event, observer),
             Some(Predicted::Data) => observer.predicted_data(self, event),
             Some(Predicted::Ack { has_found }) => {
