@@ -6,12 +6,13 @@
 mod bucket;
 mod bulk;
 mod conversation;
+mod delays;
 mod events;
 mod followings;
 mod packet_log;
 mod samples;
 
-use crate::headers::Endpoint;
+use crate::headers::{Endpoint, Flags};
 use crate::tcp::{Connection, Ended, Event, Observer, RATE_ROUNDS, SegmentKind, Side, Vantage};
 use conversation::Conversation;
 
@@ -184,7 +185,12 @@ impl Observer for Sampling {
             samples.reserve_exact(1);
             let mut clocking = followed.clocking;
             clocking.iter_mut().for_each(Clocking::begin);
-            samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &followed.conversation));
+            samples.push(SamplePair::of(
+                connection,
+                (connection.last_ns(), None),
+                clocking,
+                &followed.conversation,
+            ));
         }
         self.make_room();
         self.done.push(Watched {
@@ -263,7 +269,10 @@ impl Followed {
             // A small connection has one or two.
             self.samples.reserve_exact(self.samples.len().max(1));
         }
-        self.samples.push(SamplePair::of(connection, event.time_ns, self.clocking, &self.conversation));
+        // A reset has no timestamp.
+        let speaker = Some(event.side).filter(|_| !event.flags.has(Flags::RST));
+        let moment = (event.time_ns, speaker);
+        self.samples.push(SamplePair::of(connection, moment, self.clocking, &self.conversation));
         self.clocking.iter_mut().for_each(Clocking::begin);
         if self.samples.len() > SAMPLES_MAX {
             SamplePair::halve(&mut self.samples);
@@ -415,7 +424,7 @@ impl Watched {
             part.last().map_or(0, SamplePair::sent_bytes).saturating_sub(part[0].sent_bytes())
         };
         let busiest = parts.rev().max_by_key(|part| carried(part));
-        busiest.map_or(self.connection.stretch(), |part| part[0].stretch)
+        busiest.map_or(self.connection.stretch(), |part| part[0].stretch.into())
     }
 
     /// What packets show of the data of `sender` in that part, in order of time; times count from `from_ns`.
@@ -424,7 +433,15 @@ impl Watched {
         let end = if sender == self.near() { StreamEnd::Sender } else { StreamEnd::Receiver };
         let (capture_point, path_rtt_us) = (self.capture_point(sender), self.path_rtt_us());
         let shown = |us: Option<u32>| us.filter(|&us| self.shows(us));
-        let sample = |pair: &SamplePair| {
+        let pairs: Vec<&SamplePair> =
+            self.samples.iter().filter(|pair| u32::from(pair.stretch) == stretch).collect();
+        let delays = [sender, sender.other()].map(|side| {
+            let points: Vec<_> = pairs.iter().map(|pair| pair.stamped(side)).collect();
+            delays::delays_us(&points)
+        });
+        let is_fine = self.resolution_us == 0;
+        let delay_us = |of: usize, at: usize| delays[of][at].filter(|_| is_fine);
+        let sample = |(at, pair): (usize, &&SamplePair)| {
             let seen = pair.of_side(sender);
             PacketSample {
                 t_us: pair.time_ns.saturating_sub(from_ns) / 1_000,
@@ -433,12 +450,14 @@ impl Watched {
                 path_rtt_us,
                 srtt_us: shown(seen.srtt_us),
                 min_rtt_us: shown(seen.min_rtt_us),
-                receiver_rtt_us: shown(seen.receiver_rtt_us),
+                receiver_rtt_us: seen.receiver_rtt_us.filter(|&us| self.shows(us.into())),
+                data_delay_us: delay_us(0, at).map(Into::into),
+                ack_delay_us: delay_us(1, at).map(Into::into),
                 waits: conversation::shown(seen.waits, self.resolution_us),
                 ..*seen
             }
         };
-        self.samples.iter().filter(|pair| pair.stretch == stretch).map(sample).collect()
+        pairs.iter().enumerate().map(sample).collect()
     }
 }
 

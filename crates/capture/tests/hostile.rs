@@ -35,3 +35,14 @@ proptest! {
         prop_assert_eq!(captures::file(&file), packets.len() as u64);
     }
 }
+
+/// The last time is the largest that a container has: a copy comes a tick of centuries after its first. A fuzz target found it.
+#[test]
+fn a_clock_that_ticks_once_in_centuries_overflows_nothing() {
+    let head = [40, 0, 255, 255, 40, 49, 243, 255, 255, 255, 0, 54, 54, 0, 255, 0, 255, 59, 60, 60, 60, 60];
+    let rest = [
+        54, 0, 255, 0, 255, 59, 60, 60, 60, 60, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 0, 0, 147,
+        38, 1, 1, 0, 0, 0, 9, 91, 1, 147, 38, 147, 147, 147, 147, 1, 38, 1, 1, 112,
+    ];
+    captures::segments(&[&head[..], &[255; 25], &rest].concat());
+}

@@ -89,6 +89,8 @@ pub struct SenderEvidence {
     pub stalled_us: u64,
     /// Mean of the smoothed round trip while the stream moved.
     pub srtt_mean_us: Option<u64>,
+    /// Mean of how much longer ACKs were under way than the fastest one, by their timestamps; absent without them.
+    pub ack_delay_us: Option<u64>,
     /// Payload acknowledged between the first sample and the end, bytes.
     pub acked: u64,
     /// By how much what was in flight changed meanwhile, bytes: where that is much, nothing is in a steady state.
@@ -250,6 +252,8 @@ pub struct ArrivalsOfAll {
     pub undisturbed: Settled,
     /// How the rates grow.
     pub growth: Growth,
+    /// How long ACKs wait on their way; absent where no round trip was measured.
+    pub acks_delayed: Option<DelayedAcks>,
     /// The round trip that nearly all rounds reach, over the least, and microseconds above it.
     pub risen_always: Option<Risen>,
     /// The round trip that a quarter of the rounds reach, likewise.
@@ -258,6 +262,15 @@ pub struct ArrivalsOfAll {
     pub has_one_rtt_only: bool,
     /// What the counters of the receiver's socket show; absent where packets were captured.
     pub pattern: Option<ArrivalPattern>,
+}
+
+/// ACKs that wait on their way, by the timestamps of the data that they let out.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DelayedAcks {
+    /// The part of the round trip that they wait for, in the median.
+    pub share: f64,
+    /// Share of the time up to the last data in which nothing came for at least half as long: there the sender waited before it answered.
+    pub silent_share: f64,
 }
 
 /// How data come, by the counters of the receiver's socket: from sample to sample, and in which segments.

@@ -26,7 +26,7 @@ pub use datagrams::DatagramSample;
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
 pub use host_context::{CounterReading, HostContext, HostCounter, QdiscReading};
-pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
+pub use packets::{CapturePoint, Micros, PacketSample, Waiting, Waits};
 pub use read_from::{Gap, ReadFrom};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{

@@ -192,6 +192,10 @@ thresholds! {
     acks_lost: Judge, Share = 0.50, Source::Kernel("tcp_cong_avoid_ai()");
     /// ACKs that wait for this part of the round trip in a queue make it what it is.
     acks_wait: Judge, Share = 0.50, Source::Catalogue;
+    /// ACKs that come later than the fastest one by this part of what the round trip is above its least make it all of that.
+    ack_delay_most: Infer, Share = 0.75, Source::Catalogue;
+    /// Timestamps tell delays with errors up to this: twice a tick of most clocks.
+    stamp_error_us: Infer, Microseconds = 2_000.0, Source::Kernel("TCP_TS_HZ");
     /// A round trip this long, against the base one, has a queue somewhere.
     round_trip_long: Judge, Times = 2.0, Source::Catalogue;
     /// Losses at a round trip this long, against the base one, are those of a queue.

@@ -3,13 +3,14 @@
 //! The receiver measures its own round trip (`tcp_rcv_rtt_measure_ts()`, RFC 7323 timestamps) and knows its window, its queue and what
 //! arrives.
 
+use super::queue;
 use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
 use super::track::arrived_bytes;
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, percentile, relative_spread, rounded, variation};
 use crate::ground::thresholds::{PERMILLE, RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
-use pipefill_core::evidence::{ArrivalPattern, Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
+use pipefill_core::evidence::{ArrivalPattern, Arrivals, ArrivalsOfAll, DelayedAcks, Growth, Risen, Settled};
 use pipefill_core::record::{PacketSample, TcpSample};
 
 /// One sample of a receiver.
@@ -20,6 +21,8 @@ struct ReceiverSample {
     /// Payload segments that the receiver sent so far.
     spoken: Option<u64>,
     rtt_us: Option<u64>,
+    /// The same without what ACKs waited for on their way: what a queue of the data makes of it.
+    data_rtt_us: Option<u64>,
     window: Option<u64>,
     unread: Option<f64>,
     out_of_order: u32,
@@ -83,6 +86,7 @@ impl<'a> Receiving<'a> {
             received: info.bytes_received.unwrap_or(0),
             spoken: info.data_segs_out.map(u64::from),
             rtt_us: info.rcv_rtt_us.map(u64::from),
+            data_rtt_us: info.rcv_rtt_us.map(u64::from),
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
@@ -108,7 +112,8 @@ impl<'a> Receiving<'a> {
             t_us: row.t_us,
             received: arrived_bytes(row),
             spoken: row.peer_segments.map(u64::from),
-            rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
+            rtt_us: row.receiver_rtt_us.map(u32::from).or(row.path_rtt_us).map(u64::from),
+            data_rtt_us: queue::receiver_rtt_of(row, self.thresholds),
             window,
             unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
@@ -188,7 +193,7 @@ impl<'a> Receiving<'a> {
             (self.started(&own), rounds.iter().rposition(|round| round.is_disordered));
         let marked: Option<usize> = rounds.iter().map(|round| round.is_marked.map(usize::from)).sum();
         let idle: Vec<f64> = rounds.iter().filter_map(|round| round.idle_share).collect();
-        let rtts = self.rtts_of(rounds);
+        let rtts = self.rtts_of(rounds, |sample| sample.rtt_us);
         let middle = median(&rtts).unwrap_or(0.0);
         let mean_bps = own.iter().sum::<f64>() / own.len().max(1) as f64;
         ArrivalsOfAll {
@@ -207,6 +212,7 @@ impl<'a> Receiving<'a> {
                 last_disordered.map_or(started, |at| started.max(at + 1)),
             ),
             growth: growth(&own),
+            acks_delayed: self.acks_delayed(rounds),
             risen_always: self.risen(rounds, self.thresholds.receiver_queue_share.value()),
             risen_often: self.risen(rounds, self.thresholds.receiver_queue_often.value()),
             // Without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
@@ -251,6 +257,21 @@ impl<'a> Receiving<'a> {
         })
     }
 
+    /// How long ACKs wait, by the round trips in the time of `rounds`.
+    fn acks_delayed(&self, rounds: &[ArrivalRound]) -> Option<DelayedAcks> {
+        let of_acks = |sample: &ReceiverSample| Some(sample.rtt_us?.saturating_sub(sample.data_rtt_us?));
+        let wait_us = median(&self.rtts_of(rounds, of_acks))?;
+        let rtt_us = median(&self.rtts_of(rounds, |sample| sample.rtt_us)).filter(|&us| us > 0.0)?;
+        let from_us = rounds.first()?.interval.from_us;
+        let samples = self.samples.as_slice().windows(2);
+        let came = samples.filter(|pair| pair[1].t_us >= from_us && pair[1].received > pair[0].received);
+        let came_us: Vec<u64> = came.map(|pair| pair[1].t_us).collect();
+        let gaps_us = || came_us.windows(2).map(|pair| (pair[1] - pair[0]) as f64);
+        let silent_us: f64 = gaps_us().filter(|us| 2.0 * us >= wait_us).sum();
+        let all_us: f64 = gaps_us().sum();
+        Some(DelayedAcks { share: wait_us / rtt_us, silent_share: silent_us / all_us.max(1.0) })
+    }
+
     /// The rounds from that at `from` on.
     fn settled(&self, rounds: &[ArrivalRound], rates: &[f64], from: usize) -> Settled {
         let time = |rounds: &[ArrivalRound]| {
@@ -290,8 +311,10 @@ impl<'a> Receiving<'a> {
 
     /// The round trip that `share` of the samples of `rounds` reach, against the least one of all.
     fn risen(&self, rounds: &[ArrivalRound], share: f64) -> Option<Risen> {
-        let least = self.round_trips().reduce(f64::min)?;
-        let low = percentile(&self.rtts_of(rounds), 1.0 - share)?;
+        let of_data = |sample: &ReceiverSample| sample.data_rtt_us;
+        let all = self.samples.as_slice().iter().filter_map(of_data).map(|us| us as f64);
+        let least = all.reduce(f64::min)?;
+        let low = percentile(&self.rtts_of(rounds, of_data), 1.0 - share)?;
         Some(Risen { times: if least > 0.0 { low / least } else { f64::INFINITY }, above_us: low - least })
     }
 
@@ -300,11 +323,11 @@ impl<'a> Receiving<'a> {
     }
 
     /// The round trips that were measured in the time of `rounds`, microseconds.
-    fn rtts_of(&self, rounds: &[ArrivalRound]) -> Vec<f64> {
+    fn rtts_of(&self, rounds: &[ArrivalRound], of: impl Fn(&ReceiverSample) -> Option<u64>) -> Vec<f64> {
         let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return Vec::new() };
         let interval = first.interval.from_us..last.interval.to_us;
         let samples = self.samples.as_slice().iter().filter(|sample| interval.contains(&sample.t_us));
-        samples.filter_map(|sample| sample.rtt_us).map(|us| us as f64).collect()
+        samples.filter_map(of).map(|us| us as f64).collect()
     }
 
     fn rate_bps(&self, interval: TimeInterval) -> f64 {
@@ -427,7 +450,7 @@ mod tests {
             receiving.observe_packets(&PacketSample {
                 t_us: at * 10_000,
                 acked_bytes: received,
-                receiver_rtt_us: Some(rtt_us),
+                receiver_rtt_us: Some(rtt_us.into()),
                 ..PacketSample::default()
             });
         }

@@ -140,7 +140,7 @@ impl DirectionRounds<'_> {
         let life = all().reduce(TimeInterval::around)?;
         let losses: Vec<LossEvent> = self.tracks.iter().flat_map(|track| loss_events::of(track)).collect();
         let fastest_bps = all().map(|interval| self.delivered_bps(interval)).fold(0.0, f64::max);
-        let dropped_at_us = losses.iter().filter_map(|loss| loss.before.srtt_us);
+        let dropped_at_us = losses.iter().filter_map(|loss| loss.before.data_rtt_us);
         let held = fastest_bps * self.above_base_us(dropped_at_us.max().unwrap_or(self.base_us()) as f64);
         let is_early = since_us - life.from_us <= life.length_us() / 2;
         let is_its_queue = losses.is_empty()

@@ -70,6 +70,8 @@ struct Open {
     moving: u64,
     stalled_us: u64,
     srtt_sum_us: u64,
+    ack_delay_sum_us: u64,
+    ack_delays: u64,
     /// Samples with a round trip.
     timed: u64,
     /// `tcpi_bytes_acked` at its first sample.
@@ -253,6 +255,10 @@ impl Open {
             self.srtt_sum_us += srtt_us;
             self.timed += 1;
         }
+        if let Some(delay_us) = sample.ack_delay_us {
+            self.ack_delay_sum_us += delay_us;
+            self.ack_delays += 1;
+        }
         if let Some(has_unsent) = sample.has_unsent {
             self.unsent = Some(self.unsent.unwrap_or(0) + usize::from(has_unsent));
         }
@@ -298,6 +304,7 @@ impl Open {
             in_flight_mean: self.in_flight_sum.checked_div(self.moving).unwrap_or(0),
             stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
+            ack_delay_us: self.ack_delay_sum_us.checked_div(self.ack_delays),
             acked: last.acked.unwrap_or(0).saturating_sub(self.acked),
             flight_change: last.unacked.abs_diff(self.unacked_first),
             cwnd_used: self.cwnd.map(|(used, _)| used),

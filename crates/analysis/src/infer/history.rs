@@ -114,7 +114,8 @@ impl<'a> History<'a> {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 let info = &row.info;
-                self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), info.srtt_us);
+                let rtt_us = info.srtt_us.map(u64::from);
+                self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), rtt_us);
                 if let Some(through) = self.streams.get_mut(&row.stream) {
                     through.observe_ends(row, self.thresholds);
                 }
@@ -124,7 +125,7 @@ impl<'a> History<'a> {
                     row.stream,
                     row.t_us,
                     (Some(row.acked_bytes), row.mss_bytes.into()),
-                    row.srtt_us,
+                    queue::data_rtt_of(row, self.thresholds),
                 );
             }
             AnyRow::Udp(row) => {
@@ -152,20 +153,19 @@ impl<'a> History<'a> {
         }
     }
 
-    /// A sender's sample: payload acknowledged so far in segments of so many bytes, and its round trip.
+    /// A sender's sample: payload acknowledged so far in segments of so many bytes, and the round trip of its data.
     fn acknowledged(
         &mut self,
         stream: u32,
         t_us: u64,
         (acked, mss): (Option<u64>, u32),
-        srtt_us: Option<u32>,
+        rtt_us: Option<u64>,
     ) {
         let Some(through) = self.streams.get_mut(&stream) else { return };
         if mss > 0 {
             through.frame.1 = u64::from(mss);
         }
         through.points.extend(acked.map(|bytes| (t_us, bytes)));
-        let rtt_us = srtt_us.map(u64::from);
         if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
             let direction = through.direction.index();
             let bytes = queue::bytes_of(path, through.direction, rtt_us, self.thresholds);

@@ -113,12 +113,12 @@ pub(crate) fn cause_of_arrivals(
 /// but at none of these.
 pub(super) fn longest(tracks: &[&Track]) -> Option<u64> {
     let samples = tracks.iter().flat_map(|track| track.samples.as_slice());
-    samples.filter_map(|sample| sample.srtt_us).max()
+    samples.filter_map(|sample| sample.data_rtt_us).max()
 }
 
 /// Of the samples before the losses that have one, microseconds.
 fn round_trips(losses: &[Vec<LossEvent>]) -> Vec<f64> {
-    losses.iter().flatten().filter_map(|loss| loss.before.srtt_us).map(|rtt_us| rtt_us as f64).collect()
+    losses.iter().flatten().filter_map(|loss| loss.before.data_rtt_us).map(|rtt_us| rtt_us as f64).collect()
 }
 
 /// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
@@ -214,7 +214,7 @@ fn is_of_few_segments(tracks: &[&Track], losses: &[Vec<LossEvent>], thresholds: 
 /// Whether the round trips before the losses are longer than those of all samples.
 fn are_longer_than_usual(rtts: &[f64], tracks: &[&Track], thresholds: &Thresholds) -> bool {
     let all = tracks.iter().flat_map(|track| track.samples.as_slice());
-    let all: Vec<f64> = all.filter_map(|sample| sample.srtt_us).map(|rtt_us| rtt_us as f64).collect();
+    let all: Vec<f64> = all.filter_map(|sample| sample.data_rtt_us).map(|rtt_us| rtt_us as f64).collect();
     mean_rank_score(rtts, all).is_some_and(|score| score >= thresholds.queue_loss_longer.value())
 }
 
@@ -226,8 +226,9 @@ fn is_policed(tracks: &[&Track], losses: &[Vec<LossEvent>], base_us: u64, thresh
         return false;
     }
     // A policer's bursts wait behind each other for a moment; more is a queue.
-    let rises =
-        |loss: &&LossEvent| loss.before.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);
+    let rises = |loss: &&LossEvent| {
+        loss.before.data_rtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds)
+    };
     let all = || losses.iter().flatten();
     if 2 * all().filter(rises).count() > all().count() {
         return false;

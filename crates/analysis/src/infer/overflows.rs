@@ -89,9 +89,10 @@ fn has_queue(
     base_us: u64,
     thresholds: &Thresholds,
 ) -> Option<bool> {
-    let before = losses.iter().flat_map(|losses| losses.iter()).filter_map(|loss| loss.before.srtt_us);
+    let before = losses.iter().flat_map(|losses| losses.iter()).filter_map(|loss| loss.before.data_rtt_us);
     let before_us = median(&before.map(|rtt_us| rtt_us as f64).collect::<Vec<f64>>())?;
-    let all = tracks.iter().flat_map(|track| track.samples.as_slice()).filter_map(|sample| sample.srtt_us);
+    let all =
+        tracks.iter().flat_map(|track| track.samples.as_slice()).filter_map(|sample| sample.data_rtt_us);
     let usual_us = median(&all.map(|rtt_us| rtt_us as f64).collect::<Vec<f64>>())?;
     let above_us = before_us - base_us as f64;
     Some(
@@ -131,7 +132,7 @@ pub(super) fn is_a_bucket(
     let is_its = |(track, losses): (&&Track, &Vec<LossEvent>)| {
         losses.first().is_some_and(|LossEvent { before, last }| {
             let lost = u64::from(last.retransmits.saturating_sub(before.retransmits));
-            let rtt_us = before.srtt_us.unwrap_or(0);
+            let rtt_us = before.data_rtt_us.unwrap_or(0);
             let delivered = last.delivered.saturating_sub(before.delivered);
             lost >= thresholds.policer_losses.whole()
                 && (lost * track.mss) as f64 >= thresholds.overflow_at_once.value() * delivered as f64

@@ -362,7 +362,7 @@ mod tests {
                     rwnd_bytes: is_known.then_some(short[2]),
                     srtt_us: is_known.then_some(short[3]),
                     min_rtt_us: is_known.then_some(short[4]),
-                    receiver_rtt_us: is_known.then_some(short[5]),
+                    receiver_rtt_us: is_known.then_some(short[5].into()),
                     segments: long[4],
                     retransmits: short[6],
                     dsacks: short[7],

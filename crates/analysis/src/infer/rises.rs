@@ -75,8 +75,8 @@ fn rise(
         ..samples.partition_point(|sample| sample.t_us <= loss.before.t_us);
     let above_us = |rtt_us: u64| rtt_us as f64 - base_us as f64;
     let all: Vec<f64> =
-        samples.get(between)?.iter().filter_map(|sample| sample.srtt_us).map(above_us).collect();
-    let before_us = above_us(loss.before.srtt_us?);
+        samples.get(between)?.iter().filter_map(|sample| sample.data_rtt_us).map(above_us).collect();
+    let before_us = above_us(loss.before.data_rtt_us?);
     if all.len() < thresholds.queue_loss_samples.count() {
         return None;
     }

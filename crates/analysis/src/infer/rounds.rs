@@ -9,7 +9,7 @@ use crate::ground::thresholds::Thresholds;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) interval: TimeInterval,
-    /// Least and largest smoothed round trip.
+    /// Least and largest smoothed round trip, without delays of ACKs.
     pub(super) rtt_us: (u64, u64),
     /// Share of its samples with written data that was not sent.
     pub(super) unsent_share: f64,
@@ -43,7 +43,7 @@ pub(super) fn of(track: &Track, fewest: usize, thresholds: &Thresholds) -> Vec<R
 }
 
 fn round(cut: &Cut<'_, TrackSample>, mss: u64, thresholds: &Thresholds) -> Option<Round> {
-    let rtts = || cut.samples.iter().filter_map(|sample| sample.srtt_us);
+    let rtts = || cut.samples.iter().filter_map(|sample| sample.data_rtt_us);
     let share = |is: fn(&TrackSample) -> bool| {
         cut.samples.iter().filter(|sample| is(sample)).count() as f64 / cut.samples.len() as f64
     };

@@ -24,6 +24,8 @@ pub(super) struct SenderSample {
     pub(super) heard: Option<u64>,
     pub(super) srtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
+    /// How much longer its last ACK was under way than the fastest one.
+    pub(super) ack_delay_us: Option<u64>,
     /// Whether written data was never sent.
     pub(super) has_unsent: Option<bool>,
     /// Whether the sender is in Recovery or Loss.
@@ -79,6 +81,7 @@ impl SenderSample {
             heard: info.data_segs_in.map(u64::from),
             srtt_us: info.srtt_us.map(u64::from),
             min_rtt_us: info.min_rtt_us.map(u64::from),
+            ack_delay_us: None,
             has_unsent: Some(info.may_have_unsent() && !is_held_tail(info)),
             is_repairing: info.ca_state.is_some_and(|state| state >= CaState::Recovery),
             is_app_limited: info.delivery_app_limited == Some(true),
@@ -131,6 +134,7 @@ impl SenderSample {
             heard: sample.peer_segments.map(u64::from),
             srtt_us: sample.srtt_us.map(u64::from),
             min_rtt_us: sample.min_rtt_us.map(u64::from),
+            ack_delay_us: sample.ack_delay_us.map(u64::from),
             is_repairing: sample.ca_state.is_some_and(|state| state >= CaState::Recovery),
             window,
             rwnd: window.map(|window| (window_used(window, unacked, mss), window)),

@@ -1,6 +1,7 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
 use super::packets::StreamPackets;
+use super::queue::{data_rtt_us, receiver_rtt_of};
 use super::samples::{Samples, Timed};
 use super::sender_sample::SenderSample;
 use crate::ground::thresholds::Thresholds;
@@ -18,6 +19,8 @@ pub(super) struct TrackSample {
     pub(super) acked: u64,
     pub(super) unacked: u64,
     pub(super) srtt_us: Option<u64>,
+    /// The same without what ACKs waited for on their way: what a queue of the data makes of it.
+    pub(super) data_rtt_us: Option<u64>,
     pub(super) retransmits: u32,
     pub(super) rto_count: u32,
     /// Written data that was never sent.
@@ -153,6 +156,7 @@ impl Track {
                 acked: row.acked_bytes,
                 unacked: flights.iter().map(|&(_, flight)| flight).max().unwrap_or(0),
                 srtt_us: row.receiver_rtt_us.map(u64::from),
+                data_rtt_us: row.receiver_rtt_us.and_then(|_| receiver_rtt_of(row, thresholds)),
                 retransmits: row.retransmits,
                 rto_count,
                 has_unsent: false,
@@ -178,6 +182,9 @@ impl Track {
             acked: sample.acked.unwrap_or(0),
             unacked: sample.unacked,
             srtt_us: sample.srtt_us,
+            data_rtt_us: sample
+                .srtt_us
+                .map(|us| data_rtt_us(us, (sample.min_rtt_us, sample.ack_delay_us), thresholds)),
             retransmits: sample.retransmits,
             rto_count: sample.timeouts,
             has_unsent,

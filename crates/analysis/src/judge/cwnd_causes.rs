@@ -97,10 +97,12 @@ impl<'a> Refiner<'a> {
         if let Some((_, cause)) = recent
             && cause != Some(Cause::QueueLoss)
         {
-            // A few losses show neither chance nor a queue: what they left of the window grows again.
+            // A few losses show neither chance nor a queue: what they left of the window grows again, unless ACKs wait.
             let is_repairing = trace.at_least(self.thresholds.repairing, sender.repair_share);
             let grows = self.losses.observed.is_some() && !is_repairing;
-            return cause.or(grows.then_some(Cause::Growth));
+            let is_held = cause.is_none() && grows && self.acks_wait(sender, around, &mut trace);
+            let left = if is_held { Cause::AckPath } else { Cause::Growth };
+            return cause.or(grows.then_some(left));
         }
         if self.is_held_by_acks(evidence, sender, around, &mut trace) {
             return Some(Cause::AckPath);
@@ -199,14 +201,22 @@ impl<'a> Refiner<'a> {
         around: Around,
         trace: &mut Trace,
     ) -> bool {
-        let they_wait = around.ack_wait_us.filter(|&wait_us| wait_us > 0).is_some_and(|wait_us| {
+        // The round trip of what doubles is that of a queue that it has just made.
+        let is_doubling = evidence.packets.is_some_and(|packets| packets.is_doubling);
+        // Where timestamps tell how long they waited, no round trip does.
+        let is_known = sender.ack_delay_us.is_some();
+        self.acks_wait(sender, around, trace)
+            || !is_known && !is_doubling && self.meets_no_queue(sender, trace)
+            || self.are_acks_lost(trace)
+    }
+
+    /// Whether ACKs wait on their way for much of a round trip.
+    fn acks_wait(&self, sender: &SenderEvidence, around: Around, trace: &mut Trace) -> bool {
+        around.ack_wait_us.filter(|&wait_us| wait_us > 0).is_some_and(|wait_us| {
             let round_trip_us = round_trip_us(sender);
             let share = if round_trip_us > 0.0 { wait_us as f64 / round_trip_us } else { f64::INFINITY };
             trace.at_least(self.thresholds.acks_wait, share)
-        });
-        // The round trip of what doubles is that of a queue that it has just made.
-        let is_doubling = evidence.packets.is_some_and(|packets| packets.is_doubling);
-        they_wait || !is_doubling && self.meets_no_queue(sender, trace) || self.are_acks_lost(trace)
+        })
     }
 
     fn are_acks_lost(&self, trace: &mut Trace) -> bool {

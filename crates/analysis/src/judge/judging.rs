@@ -597,10 +597,6 @@ impl<'a> JudgedFlow<'a> {
 impl<'a> JudgedStream<'a> {
     fn judge(&mut self, epoch: &Epoch, facts: &RunFacts<'_>, flow: &mut JudgedFlow<'_>) {
         let direction = self.stream.flow.direction;
-        let around = Around {
-            overflow_us: facts.history.last_overflow_us(direction, epoch.interval.to_us),
-            ack_wait_us: facts.ack_wait_us(direction, epoch.interval),
-        };
         let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.stacks);
         let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
         evidence.path.line_rate_bps = self.line_rate_bps(epoch.interval);
@@ -608,6 +604,11 @@ impl<'a> JudgedStream<'a> {
             self.cutter.add_timer_shares(epoch.interval, sender);
             sender.ignores_losses = self.congestion_control == "bbr";
         }
+        let stamped_us = evidence.sender.as_ref().and_then(|sender| sender.ack_delay_us);
+        let around = Around {
+            overflow_us: facts.history.last_overflow_us(direction, epoch.interval.to_us),
+            ack_wait_us: facts.ack_wait_us(direction, epoch.interval).or(stamped_us),
+        };
         self.judge_evidence(&evidence, around, facts, flow);
     }
 

@@ -98,6 +98,7 @@ pub static RULES: &[&Rule] = &[
     &cpu::READERS_QUOTA,
     &cpu::READER_BUSY_ALONE,
     &receiver::UNREAD_ALONE,
+    &cwnd::ACKS_DELAYED,
     &cwnd::STARTUP,
     &cwnd::IDLE_RESTART,
     &cwnd::FLIGHTS_GROW,

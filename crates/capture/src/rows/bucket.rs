@@ -310,7 +310,7 @@ impl BucketLoad {
         let together = std::iter::from_fn(move || {
             let rates: [Option<f64>; TOGETHER] = std::array::from_fn(|_| rates.next());
             rates[0]?;
-            let fits = self.fits_at(rates.map(|rate| rate.unwrap_or_default()));
+            let fits = self.fits_at(rates.map(Option::unwrap_or_default));
             Some(fits.into_iter().zip(rates).filter(|(_, rate)| rate.is_some()).map(|(fit, _)| fit))
         });
         together.flatten()

@@ -1,6 +1,7 @@
 //! What packets show of both directions of a connection: their state, and what let their data out since the sample before.
 
 use super::conversation::Conversation;
+use super::delays::Stamped;
 use crate::headers::Flags;
 use crate::tcp::{Connection, EcnMode, Event, Half, Side};
 use pipefill_core::record::{PacketSample, Waits};
@@ -200,7 +201,7 @@ fn one_less(window: Option<NonZeroU32>) -> Option<u32> {
     window.map(|window| window.get() - 1)
 }
 
-/// What a window has room for; without end where it is not known. The window, and one more byte.
+/// What a window has room for; without end where it is not known. `window` is one more byte.
 fn room(unacked: u32, window: Option<NonZeroU32>) -> u32 {
     window.map_or(u32::MAX, |window| (window.get() - 1).saturating_sub(unacked))
 }
@@ -214,15 +215,19 @@ fn whole(bytes: u64) -> u32 {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SamplePair {
     pub(super) time_ns: u64,
-    /// How often the capture's clock had been set back by then.
-    pub(super) stretch: u32,
+    /// How often the capture's clock had been set back by then, at most 65,535.
+    pub(super) stretch: u16,
     sides: [PacketSample; 2],
+    /// The timestamp of the segment with which it was taken, and its side; absent without one.
+    tsval: u32,
+    speaker: Option<Side>,
 }
 
 impl SamplePair {
+    /// After the last segment of `speaker`, which passed at `time_ns`; of none at the end.
     pub(super) fn of(
         connection: &Connection,
-        time_ns: u64,
+        (time_ns, speaker): (u64, Option<Side>),
         clocking: [Clocking; 2],
         conversation: &Conversation,
     ) -> Self {
@@ -234,12 +239,25 @@ impl SamplePair {
             ece_acks: if has_ece { connection.half(side.other()).ecn().ece } else { 0 },
             ..sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
         };
-        Self { time_ns, stretch: connection.stretch(), sides: [side(Side::A), side(Side::B)] }
+        let tsval = speaker.and_then(|side| connection.half(side).last_stamp());
+        Self {
+            time_ns,
+            stretch: u16::try_from(connection.stretch()).unwrap_or(u16::MAX),
+            sides: [side(Side::A), side(Side::B)],
+            tsval: tsval.unwrap_or(0),
+            speaker: speaker.filter(|_| tsval.is_some()),
+        }
     }
 
     /// Of the data of `sender`.
     pub(super) const fn of_side(&self, sender: Side) -> &PacketSample {
         &self.sides[sender as usize]
+    }
+
+    /// The timestamp of `side`, where it was taken with a segment of it.
+    pub(super) fn stamped(&self, side: Side) -> Option<Stamped> {
+        let (at_ns, tsval) = (self.time_ns, self.tsval);
+        (self.speaker == Some(side)).then_some(Stamped { at_ns, tsval })
     }
 
     /// What both sides had sent by then.
@@ -281,7 +299,8 @@ impl SamplePair {
     /// The same at `time_ns`, with what was counted up to then.
     pub(super) fn with_counts(self, time_ns: u64, clocking: &[Clocking; 2]) -> Self {
         let [a, b] = self.sides;
-        Self { time_ns, sides: [counted(a, &clocking[0]), counted(b, &clocking[1])], ..self }
+        let sides = [counted(a, &clocking[0]), counted(b, &clocking[1])];
+        Self { time_ns, sides, speaker: None, ..self }
     }
 
     /// The waits of each side, all of which end at these times.
@@ -295,7 +314,8 @@ impl SamplePair {
 
     /// The same at `time_ns`, when nothing more was sent.
     pub(super) fn without_traffic(self, time_ns: u64) -> Self {
-        Self { time_ns, sides: self.sides.map(PacketSample::without_traffic), ..self }
+        let sides = self.sides.map(PacketSample::without_traffic);
+        Self { time_ns, sides, speaker: None, ..self }
     }
 
     /// Each two of `pairs` as one.
@@ -338,8 +358,8 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         rwnd_scale: peer.window_scale().filter(|_| peer.has_scaled_windows(own) == Some(true)),
         srtt_us: own.srtt_us(),
         min_rtt_us: own.min_rtt_us(),
-        rto_us: own.rto_us(),
-        receiver_rtt_us: peer.last_answer_us(),
+        rto_us: own.rto_us().map(Into::into),
+        receiver_rtt_us: peer.last_answer_us().map(Into::into),
         segments: counts.segments,
         peer_segments: Some(u32::try_from(peer.counts().segments).unwrap_or(u32::MAX)),
         retransmits: own.retransmits(),

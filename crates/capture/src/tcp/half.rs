@@ -8,6 +8,7 @@ use super::event::SegmentKind;
 use super::recent::COPY_NS;
 use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
+use pipefill_core::record::Micros;
 use pipefill_core::tcp_info::CaState;
 use std::num::NonZeroU16;
 
@@ -83,8 +84,8 @@ pub struct Half {
     stamp: u32,
     stamp_ns: u64,
     waits_for_echo: bool,
-    /// The lower half of the last timestamp: of several segments with one timestamp the echo may belong to any.
-    last_stamp: u16,
+    /// The last timestamp: of several segments with one timestamp the echo may belong to any.
+    last_stamp: u32,
     answers: Option<Answers>,
     pub(super) sender: Option<Box<Sender>>,
 }
@@ -92,9 +93,9 @@ pub struct Half {
 /// How long the other end took to answer, from the capture point.
 #[derive(Debug, Clone, Copy)]
 struct Answers {
-    least_us: u32,
+    least_us: Micros,
     /// The last, without those of an end that may have waited before it answered.
-    last_us: Option<u32>,
+    last_us: Option<Micros>,
 }
 
 /// Marks of RFC 3168.
@@ -272,7 +273,7 @@ impl Half {
 
     /// The capture's clock was set back: no time from before it to a later one is known.
     pub(super) fn clock_was_set(&mut self) {
-        (self.syn_ns, self.waits_for_echo) = (UNTIMED_NS, false);
+        (self.syn_ns, self.stamp_ns, self.waits_for_echo) = (UNTIMED_NS, 0, false);
         if let Some(sender) = &mut self.sender {
             sender.clock_was_set();
         }
@@ -356,8 +357,8 @@ impl Half {
     /// Notes a segment of this side: with its timestamp's echo it gives the answer time of the other end.
     #[inline(always)]
     fn stamp(&mut self, now: u64, tsval: u32) {
-        let is_first = tsval as u16 != self.last_stamp && tsval != self.stamp;
-        self.last_stamp = tsval as u16;
+        let is_first = tsval != self.last_stamp && tsval != self.stamp;
+        self.last_stamp = tsval;
         if !self.waits_for_echo && is_first {
             (self.stamp, self.stamp_ns, self.waits_for_echo) = (tsval, now, true);
         }
@@ -389,6 +390,7 @@ impl Half {
     /// An answer came after `us`; `last_us` is the same where its end did not wait before it.
     #[inline]
     fn take_answer(&mut self, us: u32, last_us: Option<u32>) {
+        let (us, last_us) = (Micros::from(us), last_us.map(Micros::from));
         let before = self.answers.unwrap_or(Answers { least_us: us, last_us });
         self.answers =
             Some(Answers { least_us: before.least_us.min(us), last_us: last_us.or(before.last_us) });
@@ -537,12 +539,17 @@ impl Half {
 
     /// The shortest time from the capture point to the other end and back, by ACKs and echoed timestamps.
     pub fn answer_us(&self) -> Option<u32> {
-        self.answers.map(|answers| answers.least_us)
+        self.answers.map(|answers| answers.least_us.into())
     }
 
     /// The last answer time, of those of an end that answered at once; else the shortest.
     pub fn last_answer_us(&self) -> Option<u32> {
-        self.answers.map(|answers| answers.last_us.unwrap_or(answers.least_us))
+        self.answers.map(|answers| answers.last_us.unwrap_or(answers.least_us).into())
+    }
+
+    /// Its last timestamp; absent before the first.
+    pub(crate) fn last_stamp(&self) -> Option<u32> {
+        (self.stamp_ns > 0).then_some(self.last_stamp)
     }
 
     /// `snd_nxt − snd_una`: sent and not acknowledged, bytes.

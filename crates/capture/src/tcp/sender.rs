@@ -481,7 +481,7 @@ impl Sender {
         };
         let ticks = u64::try_from(tsval.wrapping_sub(first_tsval).cast_signed()).unwrap_or(0);
         let tick_ns = data.now().saturating_sub(first_ns).checked_div(ticks);
-        tick_ns.zip(data.full_rtt_us).is_some_and(|(tick_ns, us)| 2 * tick_ns <= u64::from(us) * 1_000)
+        tick_ns.zip(data.full_rtt_us).is_some_and(|(tick_ns, us)| tick_ns <= u64::from(us) * 1_000 / 2)
     }
 
     /// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.

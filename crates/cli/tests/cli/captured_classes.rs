@@ -1,6 +1,6 @@
 //! Classes of causes in which captures were once judged wrong, planted at other rates, round trips, queues and sizes: losses of queues of a few packets,
 //! segments behind a smaller MTU, requests that are lost, a program whose own window fills the pipe, a path that
-//! gets longer, and faster, a way back that is cut.
+//! gets longer, and faster, a way back that is cut, or slow.
 
 use crate::pcap::pcap_json;
 use crate::pipefill::{Folder, names};
@@ -131,4 +131,21 @@ fn a_way_back_that_is_cut_is_silence_near_the_sender_although_the_data_arrive() 
     for (run, _, flow) in found.iter().filter(|(_, end, _)| *end == "sender") {
         assert_eq!(named(flow), "path/silence", "{run}");
     }
+}
+
+/// ACKs wait in a queue of their own: round trips are long, and the data's are not, by the timestamps that come back with them. Near the receiver few
+/// round trips of a second are seen: one of the 16 is unknown.
+#[test]
+fn a_slow_way_back_is_told_from_a_full_path_at_either_end() {
+    let found = judged(
+        "[path]\nrtt = [\"20ms\", \"50ms\"]\nrate = [\"25mbit\", \"60mbit\"]\nqueue = [\"0.5bdp\", \"1bdp\"]\nreverse_rate = [\"40kbit\", \"90kbit\"]\nreverse_queue = \"250p\"\n[host]\ntcp_rmem = \"4096 131072 64MiB\"\n[[flow]]\nduration = \"6s\"\n",
+    );
+    assert_eq!(found.len(), 32);
+    let wrong: Vec<(&str, &str, String)> = found
+        .iter()
+        .map(|(run, end, flow)| (&**run, *end, named(flow)))
+        .filter(|(.., name)| name != "cwnd/ack_path")
+        .collect();
+    let is_unknown = |(_, end, name): &(&str, &str, String)| *end == "receiver" && name == "unknown/null";
+    assert!(wrong.len() <= 1 && wrong.iter().all(is_unknown), "{wrong:?}");
 }

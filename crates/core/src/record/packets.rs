@@ -4,7 +4,7 @@ use super::StreamEnd;
 use crate::tcp_info::CaState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 /// Where the capture point is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -70,11 +70,18 @@ pub struct PacketSample {
     /// The least one.
     pub min_rtt_us: Option<u32>,
     /// The retransmission timeout that follows from it (RFC 6298).
-    pub rto_us: Option<u32>,
+    pub rto_us: Option<Micros>,
     /// The receiver's round trip: from an ACK to the data that echo its timestamp, or that it let out.
-    pub receiver_rtt_us: Option<u32>,
+    pub receiver_rtt_us: Option<Micros>,
     /// The least round trip between both ends.
     pub path_rtt_us: Option<u32>,
+    /// How much longer the last data were under way to the capture point than the fastest, less a tick of their timestamps' clock (RFC 7323); absent
+    /// without timestamps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_delay_us: Option<Micros>,
+    /// The same of what the receiver sent: ACKs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_delay_us: Option<Micros>,
     /// Segments with data so far, those sent again included.
     pub segments: u64,
     /// Segments with data of the other direction so far; absent in older records.
@@ -127,6 +134,36 @@ pub struct PacketSample {
     /// What the direction waited for until its last payload.
     #[serde(default)]
     pub waits: Waits,
+}
+
+/// Microseconds, of which an option takes no more memory: 4 bytes. At most 4,294,967,294.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
+#[schemars(with = "u32")]
+pub struct Micros(NonZeroU32);
+
+impl From<u32> for Micros {
+    fn from(us: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(us))
+    }
+}
+
+impl From<Micros> for u32 {
+    fn from(us: Micros) -> Self {
+        us.0.get() - 1
+    }
+}
+
+impl From<Micros> for f64 {
+    fn from(us: Micros) -> Self {
+        u32::from(us).into()
+    }
+}
+
+impl From<Micros> for u64 {
+    fn from(us: Micros) -> Self {
+        u32::from(us).into()
+    }
 }
 
 /// Time of a direction by what it waited for, microseconds so far: with nothing of it to send, or held back by the other end's ACKs.

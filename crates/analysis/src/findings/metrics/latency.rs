@@ -40,7 +40,7 @@ struct OfStream {
     direction: Direction,
     measured: TimeInterval,
     /// The last smoothed round trip, and when it was read.
-    last: Option<(u64, u64)>,
+    last: Option<(u64, (u64, u64))>,
 }
 
 /// One flow's distributions over its measured time.
@@ -87,10 +87,12 @@ impl Following {
     pub(super) fn push(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
-                self.round_trip(row.stream, row.t_us, row.info.srtt_us, row.info.min_rtt_us);
+                let rtt_us = row.info.srtt_us.map(u64::from);
+                self.round_trip(row.stream, row.t_us, rtt_us.map(|us| (us, us)), row.info.min_rtt_us);
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
-                self.round_trip(row.stream, row.t_us, row.srtt_us, row.min_rtt_us);
+                let rtts_us = row.srtt_us.map(u64::from).zip(queue::data_rtt_of(row, &STANDARD));
+                self.round_trip(row.stream, row.t_us, rtts_us, row.min_rtt_us);
             }
             AnyRow::Path(row) if row.element == Element::Queue => {
                 let place = row.direction.index();
@@ -106,16 +108,17 @@ impl Following {
         }
     }
 
-    fn round_trip(&mut self, stream: u32, t_us: u64, srtt_us: Option<u32>, min_rtt_us: Option<u32>) {
+    /// A smoothed round trip, the same of the data alone, and the least one.
+    fn round_trip(&mut self, stream: u32, t_us: u64, rtts_us: Option<(u64, u64)>, min_rtt_us: Option<u32>) {
         self.least_us = self.least_us.into_iter().chain(min_rtt_us.map(u64::from)).min();
         let Some(stream) = self.streams.get_mut(&stream) else { return };
-        let now = srtt_us.map(|srtt_us| (t_us, u64::from(srtt_us)));
-        if let Some((from_us, srtt_us)) = std::mem::replace(&mut stream.last, now) {
+        let now = rtts_us.map(|rtts_us| (t_us, rtts_us));
+        if let Some((from_us, (srtt_us, data_us))) = std::mem::replace(&mut stream.last, now) {
             let span = TimeInterval { from_us, to_us: t_us }.within(stream.measured);
             let flow = &mut self.flows[stream.place];
             flow.srtt.add(srtt_us, span.length_us());
             if !self.is_queue_sampled
-                && let Some(bytes) = queue::bytes_of(&self.path, stream.direction, srtt_us, &STANDARD)
+                && let Some(bytes) = queue::bytes_of(&self.path, stream.direction, data_us, &STANDARD)
             {
                 flow.queues[stream.direction.index()].add(bytes, span.length_us());
             }

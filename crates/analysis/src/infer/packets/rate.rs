@@ -129,7 +129,7 @@ pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
 }
 
 fn spans(samples: &[PacketSample], t: &Thresholds) -> Vec<ArrivalSpan> {
-    let rtt_us = samples.iter().filter_map(|sample| sample.receiver_rtt_us).min();
+    let rtt_us = samples.iter().filter_map(|sample| sample.receiver_rtt_us).min().map(Into::into);
     let (mut spans, mut rest) = (Vec::new(), samples);
     while !rest.is_empty() {
         let (own, later) = rest.split_at(length(rest, rtt_us, t));
@@ -179,7 +179,7 @@ impl ArrivalSpan {
             to_us: last.t_us,
             rate: bytes / length_us as f64,
             unevenness: new_bytes_unevenness(samples)?,
-            rtt_us: samples.iter().filter_map(|sample| sample.receiver_rtt_us).max()?,
+            rtt_us: samples.iter().filter_map(|sample| sample.receiver_rtt_us).max()?.into(),
             out_of_order: last.out_of_order_segments.saturating_sub(first.out_of_order_segments),
             bursts_in_round_trip: bursts_in_round_trip(samples).unwrap_or(0.0),
         })

@@ -162,6 +162,19 @@ pub(super) fn arriving_packets(
     (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets)
 }
 
+/// ACKs that wait let less out in a round trip than comes through: data that come at once do not wait. Before silence it is the sender that waits.
+pub(super) const ACKS_DELAYED: Rule = Rule {
+    id: RuleId::new("cwnd.ack_path.arrives"),
+    question: "Do ACKs wait on their way for at least half of the round trip, by the timestamps of what comes, while something always comes?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let delayed = evidence.arrivals.and_then(|arrivals| arrivals.whole.acks_delayed);
+        delayed.is_some_and(|acks| {
+            trace.at_least(t.acks_wait, acks.share) && trace.at_most(t.queue_idle, acks.silent_share)
+        })
+    },
+};
+
 pub(super) const STARTUP: Rule = Rule {
     id: RuleId::new("cwnd.startup"),
     question: "Has each round trip so far brought half as much again as the one before, or does each flight of an answer wait for its ACKs behind a full segment, with nothing missing?",

@@ -2,7 +2,7 @@
 
 use super::*;
 use pipefill_core::evidence::{
-    ArrivalPattern, Arrivals, ArrivalsOfAll, ArrivingPackets, Growth, Risen, Settled, SteadyRate,
+    ArrivalPattern, Arrivals, ArrivalsOfAll, ArrivingPackets, DelayedAcks, Growth, Risen, Settled, SteadyRate,
 };
 use pipefill_core::limit::Cause;
 use pipefill_core::stacks::Stack;
@@ -273,6 +273,17 @@ fn slow_start_that_arrives_again_after_an_idle_time_is_a_restart() {
         })
     };
     assert_eq!([rule(true, false), rule(true, true)], ["cwnd.startup", "cwnd.idle_restart.arrives"]);
+}
+
+/// A sender that waits before it answers makes round trips as long: then nothing comes meanwhile.
+#[test]
+fn acks_wait_on_their_way_where_round_trips_are_long_and_data_always_come() {
+    let rule = |share, silent_share| {
+        rule_of_packets(|arrivals, _| arrivals.whole.acks_delayed = Some(DelayedAcks { share, silent_share }))
+    };
+    let others = [rule(0.49, 0.0), rule(0.9, 0.5)];
+    assert_eq!(rule(0.5, 0.1), "cwnd.ack_path.arrives");
+    assert!(others.iter().all(|&other| other != "cwnd.ack_path.arrives"), "{others:?}");
 }
 
 /// Each third of the time brings a fifth more.
