@@ -45,7 +45,7 @@ impl Sampling {
         let is_in_bulk = followed.bulk_sender == Some(sender)
             && event.time_ns < followed.next_ns
             && !event.is_ce
-            && !followed.events.ends_quiet(event.time_ns)
+            && followed.events.follows_soon(event.time_ns)
             && followed.packet_logs.only_logs(followed.unlogged, may_log);
         is_in_bulk.then_some(followed)
     }

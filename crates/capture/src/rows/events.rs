@@ -87,9 +87,14 @@ impl Events {
     }
 
     /// Whether a segment that passes now ends a quiet time.
-    #[inline(always)]
-    pub(super) const fn ends_quiet(&self, now: u64) -> bool {
+    const fn ends_quiet(&self, now: u64) -> bool {
         now.saturating_sub(self.last_ns) >= IDLE_NS && self.last_ns > 0
+    }
+
+    /// Whether a segment that passes now comes after another one and ends no quiet time.
+    #[inline(always)]
+    pub(super) const fn follows_soon(&self, now: u64) -> bool {
+        now.wrapping_sub(self.last_ns) < IDLE_NS
     }
 
     /// A segment passed which ends no quiet time and shows no event.
