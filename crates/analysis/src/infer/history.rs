@@ -153,7 +153,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// A sender's sample: payload acknowledged so far in segments of so many bytes, and the round trip of its data.
+    /// A sender's sample: payload acknowledged so far, the payload of a segment, and the round trip of the data.
     fn acknowledged(
         &mut self,
         stream: u32,

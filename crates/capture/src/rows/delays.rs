@@ -11,7 +11,7 @@ pub(super) struct Stamped {
 
 /// What one tick of a timestamp clock lasts: Linux, Windows and the BSDs of today; what is older; Linux where a route asks for it (`tcp_usec_ts`).
 const TICKS_NS: [i64; 3] = [1_000_000, 10_000_000, 1_000];
-/// The clock is known after so many ticks.
+/// Ticks after which the clock is known.
 const KNOWN_AFTER: i64 = 64;
 /// A queue that drains while packets pass makes ticks look shorter, by at most this factor …
 const SHORTEST: f64 = 0.8;
