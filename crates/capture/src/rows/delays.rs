@@ -2,7 +2,7 @@
 //!
 //! What grows or shrinks as slowly as clocks differ is taken for that difference.
 
-/// When a timestamp passed for the first time.
+/// A timestamp, and when a segment with it passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamped {
     pub(super) at_ns: u64,

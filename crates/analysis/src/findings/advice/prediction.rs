@@ -266,10 +266,12 @@ impl Case<'_> {
         way.reorder.fraction() > 0.0 || overtakes || (has_jitter && !is_bbr)
     }
 
-    /// ACKs are lost, or share a bottleneck that is slow for them with data that goes their way.
+    /// ACKs are lost, or wait where the rate of their way is not known, or share a bottleneck that is slow for them with data that goes their way.
     pub(super) fn acks_are_held_up(&self) -> bool {
         let back = self.judged.flow.direction.opposite();
-        let are_lost = self.judged.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
+        let figures = &self.judged.diagnosis.figures;
+        let are_lost = figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
+        let wait = figures.ack_wait_us.is_some_and(|us| us > 0) && self.judged.path.way(back).rate.is_none();
         let is_slow = |rate: Rate| self.acks_bps() >= rate.bps() as f64 * ACKS_PART;
         let is_filled = self.judged.path.way(back).rate.is_some_and(|rate| is_slow(rate.value))
             && self.judged.flows.iter().any(|flow| {
@@ -278,7 +280,7 @@ impl Case<'_> {
                     && flow.bitrate.is_none()
                     && flow.max_pacing_rate.is_none()
             });
-        are_lost || is_filled
+        are_lost || wait || is_filled
     }
 
     /// What ACKs of data at the target take of the way back: 66 bytes for every second segment of 1448.
