@@ -37,7 +37,7 @@ impl Mapped for MappedFile {
         self.mapping.bytes()
     }
 
-    #[inline]
+    // Compiled here, and not where a reader is made: that crate is optimised for its size.
     fn fetch(&self, offset: usize, stride: usize) {
         self.mapping.fetch(offset, stride);
     }

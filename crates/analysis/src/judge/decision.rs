@@ -35,12 +35,10 @@ fn margin(
     thresholds: &Thresholds,
     comparisons: &[ThresholdComparison],
 ) -> Option<f64> {
-    let mut turns: Vec<(Threshold, f64)> = comparisons.iter().filter_map(turn).collect();
-    turns.sort_by(by_distance);
-    turns.dedup();
-    let mut at = 0;
-    while let Some(&(threshold, by)) = turns.get(at) {
-        at += 1;
+    let mut open: Vec<(Threshold, f64)> = comparisons.iter().filter_map(turn).collect();
+    while let Some(nearest) = open.iter().copied().min_by(by_distance) {
+        open.retain(|other| *other != nearest);
+        let (threshold, by) = nearest;
         let sides = if by == 0.0 { [PAST, -PAST] } else { [by + PAST.copysign(by); 2] };
         for past in &sides[..if by == 0.0 { 2 } else { 1 }] {
             let mut trace = Trace::moving(threshold, *past);
@@ -51,9 +49,8 @@ fn margin(
             // What the same threshold decides further out, on a way that was not gone before.
             let further = trace.comparisons().iter().filter_map(turn);
             for next in further.filter(|next| next.1 * past > 0.0 && next.1.abs() > by.abs()) {
-                if !turns[at..].contains(&next) {
-                    let place = at + turns[at..].partition_point(|other| by_distance(other, &next).is_lt());
-                    turns.insert(place, next);
+                if !open.contains(&next) {
+                    open.push(next);
                 }
             }
         }

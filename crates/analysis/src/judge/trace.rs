@@ -2,6 +2,7 @@
 
 use super::release::Release;
 use crate::ground::threshold::{Compare, Threshold};
+use pipefill_core::evidence::ArrivingPackets;
 
 /// One comparison with a threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,13 +30,15 @@ pub(super) struct Trace {
     moved: Option<Move>,
     /// What lets data out by the packets, once that was asked.
     pub(super) release: Option<Release>,
+    /// What packets that arrive show of a sender, likewise.
+    pub(super) arriving: Option<Option<ArrivingPackets>>,
 }
 
 impl Trace {
     /// Of rules that compare with `threshold` as if it were `by` of itself larger; below zero: smaller.
     pub(super) const fn moving(threshold: Threshold, by: f64) -> Self {
         let moved = Some(Move { index: threshold.index(), factor: 1.0 + by });
-        Self { comparisons: Vec::new(), moved, release: None }
+        Self { comparisons: Vec::new(), moved, release: None, arriving: None }
     }
 
     /// What was compared so far, in order.

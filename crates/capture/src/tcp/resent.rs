@@ -64,15 +64,20 @@ impl ResentRange {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Resent(VecDeque<ResentRange>);
+pub(super) struct Resent {
+    ranges: VecDeque<ResentRange>,
+    /// So many of the first lie below what was acknowledged when something that was sent again last arrived.
+    below: usize,
+}
 
 impl Resent {
     pub(super) fn push(&mut self, data: &Data<'_>, to: u64, kind: SegmentKind, segments: u32) {
-        if self.0.len() == KEPT_MAX {
-            self.0.pop_front();
+        if self.ranges.len() == KEPT_MAX {
+            self.ranges.pop_front();
+            self.below = self.below.saturating_sub(1);
         }
         let (from, sent_ns, tsval) = (data.from, data.now(), data.tsval());
-        self.0.push_back(ResentRange {
+        self.ranges.push_back(ResentRange {
             from,
             to,
             sent_ns,
@@ -90,9 +95,9 @@ impl Resent {
     pub(super) fn reported(&mut self, from: u64, to: u64, known_ns: u64, found: &mut Vec<Spurious>) -> bool {
         let (mut at, mut has_any) = (from, false);
         while at < to {
-            let mut open = self.0.iter_mut().rev().filter(|entry| !entry.is_reported && at < entry.to);
+            let mut open = self.ranges.iter_mut().rev().filter(|entry| !entry.is_reported && at < entry.to);
             let Some(entry) = open.find(|entry| entry.from <= at) else {
-                let begins = self.0.iter().filter(|entry| !entry.is_reported && entry.from > at);
+                let begins = self.ranges.iter().filter(|entry| !entry.is_reported && entry.from > at);
                 at = begins.map(|entry| entry.from).min().unwrap_or(to);
                 continue;
             };
@@ -106,14 +111,15 @@ impl Resent {
 
     /// The last retransmission was acknowledged before it was sent.
     pub(super) fn was_acknowledged(&mut self, known_ns: u64, found: &mut Vec<Spurious>) {
-        let last = self.0.back_mut().filter(|entry| !entry.is_spurious);
+        let last = self.ranges.back_mut().filter(|entry| !entry.is_spurious);
         found.extend(last.map(|entry| entry.tell(known_ns, KnownBy::Acknowledged)));
     }
 
-    /// The byte at `at` arrived by a transmission with the timestamp `echo`: all later ones were for nothing.
+    /// The byte at `at`, up to which all is acknowledged, arrived by a transmission with the timestamp `echo`: all later ones were for nothing.
     pub(super) fn find_later(&mut self, at: u64, echo: u32, known_ns: u64, found: &mut Vec<Spurious>) {
         let is_later = |tsval: u32| echo.wrapping_sub(tsval).cast_signed() < 0;
-        for entry in &mut self.0 {
+        self.below += self.ranges.range(self.below..).take_while(|entry| entry.to <= at).count();
+        for entry in self.ranges.range_mut(self.below..) {
             let is_it = entry.from <= at && at < entry.to && !entry.is_spurious;
             if is_it && entry.tsval.is_some_and(is_later) {
                 found.push(entry.tell(known_ns, KnownBy::Timestamps));
@@ -123,7 +129,7 @@ impl Resent {
 
     /// The byte at `at` arrived, and what answers was sent before `since_ns`: what was sent from then on was for nothing.
     pub(super) fn find_since(&mut self, at: u64, since_ns: u64, known_ns: u64, found: &mut Vec<Spurious>) {
-        for entry in self.0.iter_mut().rev().take_while(|entry| entry.sent_ns > since_ns) {
+        for entry in self.ranges.iter_mut().rev().take_while(|entry| entry.sent_ns > since_ns) {
             if entry.from <= at && at < entry.to && !entry.is_spurious {
                 found.push(entry.tell(known_ns, KnownBy::Time));
             }
@@ -131,7 +137,7 @@ impl Resent {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<ResentRange>()
+        self.ranges.capacity() * size_of::<ResentRange>()
     }
 }
 
