@@ -22,6 +22,7 @@ mod known_path;
 mod known_run;
 mod loss_events;
 pub(crate) mod losses;
+mod open_window;
 mod overflows;
 pub(crate) mod packets;
 pub(crate) mod queue;

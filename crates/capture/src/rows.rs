@@ -21,7 +21,7 @@ pub use events::{EventKind, FlowEvent};
 use events::{Events, Happened};
 use followings::Followings;
 use packet_log::PacketLogs;
-use pipefill_core::record::{BucketFit, CapturePoint, PacketSample, StreamEnd};
+use pipefill_core::record::{BucketFit, CapturePoint, Micros, PacketSample, StreamEnd};
 use samples::{Clocking, SamplePair};
 
 /// From one sample to the next, nanoseconds.
@@ -432,7 +432,7 @@ impl Watched {
         let stretch = self.busiest_stretch();
         let end = if sender == self.near() { StreamEnd::Sender } else { StreamEnd::Receiver };
         let (capture_point, path_rtt_us) = (self.capture_point(sender), self.path_rtt_us());
-        let shown = |us: Option<u32>| us.filter(|&us| self.shows(us));
+        let shown = |us: Option<Micros>| us.filter(|&us| self.shows(us.into()));
         let pairs: Vec<&SamplePair> =
             self.samples.iter().filter(|pair| u32::from(pair.stretch) == stretch).collect();
         let delays = [sender, sender.other()].map(|side| {

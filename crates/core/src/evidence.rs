@@ -145,8 +145,8 @@ pub struct SenderEvidence {
     pub retransmits: u32,
     /// Of those sent so far.
     pub retransmits_so_far: u32,
-    /// DSACKs that came for them: sent again without need.
-    pub dsacks_so_far: Option<u32>,
+    /// Of these, those that are known to have been for nothing: of a socket, those that DSACKs came for.
+    pub spurious_so_far: Option<u32>,
     /// Whether the sender has seen reordering so far (`tcpi_reord_seen`).
     pub has_seen_reordering: bool,
     /// Pacing rate at the end, bits per second.

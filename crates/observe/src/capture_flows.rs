@@ -188,7 +188,8 @@ fn flow(watched: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -
     let back = watched.connection.half(side.other());
     let last = samples.last();
     let is_silent = last.is_some_and(|last| last.waits.silence_us > 0 && last.unacked_bytes > 0);
-    let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
+    let mut rtts: Vec<u32> =
+        samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us.map(u32::from)).collect();
     rtts.sort_unstable();
     let data_ns = half.data_ns();
     let data_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);

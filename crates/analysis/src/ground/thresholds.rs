@@ -105,6 +105,8 @@ thresholds! {
     window_nearly_used: Judge, Share = 0.60, Source::Kernel("tcp_tso_should_defer()");
     /// A window that is no larger than this part of the largest one is closed by data that is not read: a receiver never takes a window back.
     window_shrunk: Judge, Share = 0.75, Source::Rfc("9293, 3.8.6");
+    /// But one that stays the same, to the byte, while this many times as much arrives, is all that its receiver gives.
+    window_is_all: Infer, Count = 8.0, Source::Kernel("tcp_select_window()");
     /// A writer is woken when two thirds of the send buffer are in use, so a buffer that limits rarely looks fuller than that.
     sndbuf_used: Judge, Share = 0.60, Source::Kernel("sk_stream_min_wspace()");
     /// A buffer of which this part is used between two samples, and of whose writer nothing else is known, limits.
@@ -452,6 +454,8 @@ thresholds! {
     packet_clocked: Judge, Share = 0.50, Source::Kernel("sk_stream_write_space()");
     /// … or, where a pacer spreads it, a burst that follows an ACK at once in this part of the round trips.
     packet_clocked_bursts: Judge, Share = 0.75, Source::Kernel("sk_stream_write_space()");
+    /// … or, where the writer takes its time to wake, large writes are never late: before each ACK this part of the most is out.
+    packet_always_full: Judge, Share = 0.97, Source::Catalogue;
     /// Data that is paced leaves so evenly: standard deviation over mean of what leaves in each sample.
     packet_even: Judge, Share = 0.35, Source::Catalogue;
     /// A round trip this many times the least one has a queue in it …

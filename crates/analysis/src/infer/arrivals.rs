@@ -3,6 +3,7 @@
 //! The receiver measures its own round trip (`tcp_rcv_rtt_measure_ts()`, RFC 7323 timestamps) and knows its window, its queue and what
 //! arrives.
 
+use super::open_window::OpenWindow;
 use super::queue;
 use super::rounds::idle_share;
 use super::samples::{Cut, Samples, Timed};
@@ -61,8 +62,8 @@ struct ArrivalRound {
 #[derive(Debug)]
 pub(crate) struct Receiving<'a> {
     samples: Samples<ReceiverSample>,
-    /// The largest window that packets showed.
-    widest: u64,
+    /// Of packets.
+    window: OpenWindow,
     thresholds: &'a Thresholds,
 }
 
@@ -74,7 +75,7 @@ impl Timed for ReceiverSample {
 
 impl<'a> Receiving<'a> {
     pub(crate) fn new(thresholds: &'a Thresholds) -> Self {
-        Self { samples: Samples::new(RECEIVER_SAMPLES_MAX), widest: 0, thresholds }
+        Self { samples: Samples::new(RECEIVER_SAMPLES_MAX), window: OpenWindow::default(), thresholds }
     }
 
     /// Takes the next sample, in order of time.
@@ -104,10 +105,11 @@ impl<'a> Receiving<'a> {
     /// timestamps (`tcp_rcv_rtt_measure_ts()`).
     pub(crate) fn observe_packets(&mut self, row: &PacketSample) {
         let window = row.rwnd_bytes.map(u64::from);
-        self.widest = self.widest.max(window.unwrap_or(0));
+        self.window.observe(window, arrived_bytes(row), self.thresholds.window_is_all.value());
+        let widest = self.window.widest().unwrap_or(0);
         // Without the scale only its ratio to the largest one is known.
         let of_widest = |permille: u16| 1.0 - f64::from(permille) / PERMILLE;
-        let unread = |window: u64| (self.widest - window) as f64 / self.widest.max(1) as f64;
+        let unread = |window: u64| (widest - window) as f64 / widest.max(1) as f64;
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
             received: arrived_bytes(row),
@@ -115,7 +117,7 @@ impl<'a> Receiving<'a> {
             rtt_us: row.receiver_rtt_us.map(u32::from).or(row.path_rtt_us).map(u64::from),
             data_rtt_us: queue::receiver_rtt_of(row, self.thresholds),
             window,
-            unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
+            unread: window.filter(|_| widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
             resent: Some(row.retransmits),
             marks: Some(row.ece_acks),

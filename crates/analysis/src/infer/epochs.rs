@@ -4,6 +4,7 @@
 //! trip the peak of the flight is what the limit allows. Never: a judgement; figures only.
 
 use super::idle_restart::IdleRestart;
+use super::open_window::OpenWindow;
 use super::packets::StreamPackets;
 use super::sender_sample::{SenderSample, ratio};
 use super::stall::Stall;
@@ -39,8 +40,8 @@ pub(crate) struct Cutter {
     stall: Stall,
     restart: IdleRestart,
     timer_waits: TimerWaits,
-    /// The largest window that was advertised so far.
-    rwnd_widest: Option<u64>,
+    window: OpenWindow,
+    window_is_all: f64,
     /// The largest flights of the last epochs, and the payload segments of the other side in a round trip.
     lately: VecDeque<(u64, Option<f64>)>,
     lately_kept: usize,
@@ -126,6 +127,7 @@ impl Cutter {
             lately_kept,
             timer_waits: TimerWaits::new(thresholds),
             restart: IdleRestart::new(thresholds),
+            window_is_all: thresholds.window_is_all.value(),
             ..Self::default()
         }
     }
@@ -154,7 +156,7 @@ impl Cutter {
         let cwnd_before_idle = self.restart.add(&sample);
         self.timer_waits.add(&sample);
         self.remember(&sample);
-        sample.rwnd_widest = self.rwnd_widest;
+        sample.rwnd_widest = self.window.widest();
         let sample = self.last.insert(sample);
         let Some(open) = self.open.as_mut() else {
             self.open = Some(Open::of(sample, false));
@@ -174,7 +176,7 @@ impl Cutter {
 
     /// What an epoch has to know of those before it.
     fn remember(&mut self, sample: &SenderSample) {
-        self.rwnd_widest = self.rwnd_widest.max(sample.window);
+        self.window.observe(sample.window, sample.acked.unwrap_or(0), self.window_is_all);
         let is_same = |(rate, _): &(u64, u64)| sample.pacing_rate_bps == Some(*rate);
         if !self.pacing.as_ref().is_some_and(is_same) {
             self.pacing = sample.pacing_rate_bps.map(|rate| (rate, sample.t_us));
@@ -331,7 +333,7 @@ impl Open {
             ce_segments: last.ce_segments.saturating_sub(self.ce_segments),
             retransmits: last.retransmits.saturating_sub(self.retransmits),
             retransmits_so_far: last.retransmits,
-            dsacks_so_far: last.dsacks,
+            spurious_so_far: last.spurious,
             has_seen_reordering: last.has_seen_reordering,
             pacing_rate_bps: last.pacing_rate_bps,
             pacing_steady_us: 0,

@@ -2,6 +2,7 @@
 
 use super::known_path::KnownPath;
 use super::known_run::KnownRun;
+use super::open_window::OpenWindow;
 use super::queue;
 use crate::ground::count_at::between;
 use crate::ground::interval::TimeInterval;
@@ -34,8 +35,7 @@ struct Through {
     frame: (Protocol, u64),
     /// Payload: acknowledged (TCP), received (UDP).
     points: Points,
-    /// The largest window that was advertised.
-    widest_window: u64,
+    window: OpenWindow,
     /// Whether a sample of its sender shows that the sending process gave it nothing, and that the receiving one read nothing.
     starved: VecDeque<(u64, [bool; 2])>,
 }
@@ -91,7 +91,7 @@ impl<'a> History<'a> {
                 other => (other, headers.mss()),
             },
             points: Points::new(),
-            widest_window: 0,
+            window: OpenWindow::default(),
             starved: VecDeque::new(),
         };
         let streams = run.streams.iter();
@@ -316,8 +316,8 @@ impl Through {
     /// Takes the next sample of its sender's socket.
     fn observe_ends(&mut self, row: &TcpSample, thresholds: &Thresholds) {
         let window = row.info.rwnd_bytes.map(u64::from);
-        self.widest_window = self.widest_window.max(window.unwrap_or(0));
-        let narrow = thresholds.window_shrunk.value() * self.widest_window as f64;
+        self.window.observe(window, row.info.bytes_acked.unwrap_or(0), thresholds.window_is_all.value());
+        let narrow = thresholds.window_shrunk.value() * self.window.widest().unwrap_or(0) as f64;
         let is_unread = window.is_some_and(|window| window as f64 <= narrow);
         self.starved.push_back((row.t_us, [!row.info.may_have_unsent(), is_unread]));
     }

@@ -42,13 +42,12 @@ pub(super) fn find(
         return None;
     }
     let [data, acks] = counted;
-    let has_seen_reordering = tracks.iter().any(|track| track.has_seen_reordering);
-    let needless = if has_seen_reordering { LossKind::Reordering } else { LossKind::Acks };
     let kind = if are_spurious(tracks, thresholds) == Some(true) {
-        Some(Fact::inferred(needless))
+        Some(Fact::inferred(needless(tracks)))
     } else if data.have_none() {
         // Nothing that was sent again had been lost.
-        (has_seen_reordering || !acks.have_none()).then_some(Fact::measured(needless))
+        let needless = needless(tracks);
+        (needless == LossKind::Reordering || !acks.have_none()).then_some(Fact::measured(needless))
     } else if are_acks(tracks, thresholds) {
         Some(Fact::inferred(LossKind::Acks))
     } else {
@@ -104,6 +103,9 @@ pub(crate) fn cause_of_arrivals(
     }
     let track = Track::of_arrivals(samples, thresholds).with_bucket(bucket);
     let base_us = track.min_rtt_us.filter(|&us| us > 0)?;
+    if are_spurious(&[&track], thresholds) == Some(true) {
+        return Some(needless(&[&track]).into());
+    }
     let losses = vec![loss_events::of(&track)];
     let is_lost = losses.iter().any(|losses| !losses.is_empty());
     is_lost.then(|| lost_kind(&[&track], &losses, base_us, thresholds))?.map(Into::into)
@@ -121,10 +123,16 @@ fn round_trips(losses: &[Vec<LossEvent>]) -> Vec<f64> {
     losses.iter().flatten().filter_map(|loss| loss.before.data_rtt_us).map(|rtt_us| rtt_us as f64).collect()
 }
 
+/// Why data are sent again that arrived: they came in another order, or their ACKs did not come.
+fn needless(tracks: &[&Track]) -> LossKind {
+    let has_seen_reordering = tracks.iter().any(|track| track.has_seen_reordering);
+    if has_seen_reordering { LossKind::Reordering } else { LossKind::Acks }
+}
+
 /// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
 fn are_spurious(tracks: &[&Track], thresholds: &Thresholds) -> Option<bool> {
     let again: u64 = tracks.iter().map(|track| u64::from(track.retransmits)).sum();
-    let reported: Option<u64> = tracks.iter().map(|track| track.dsacks.map(u64::from)).sum();
+    let reported: Option<u64> = tracks.iter().map(|track| track.spurious.map(u64::from)).sum();
     let share = reported? as f64 / again as f64;
     (again > 0).then_some(share >= thresholds.spurious.value())
 }

@@ -58,7 +58,7 @@ pub(super) struct SenderSample {
     pub(super) ce_segments: u32,
     pub(super) retransmits: u32,
     pub(super) timeouts: u32,
-    pub(super) dsacks: Option<u32>,
+    pub(super) spurious: Option<u32>,
     pub(super) has_seen_reordering: bool,
     pub(super) pacing_rate_bps: Option<u64>,
     pub(super) packets: Option<SentPackets>,
@@ -102,7 +102,7 @@ impl SenderSample {
             ce_segments: info.delivered_ce_segments.unwrap_or(0),
             retransmits: info.retransmits,
             timeouts: info.rto_count.unwrap_or(0).into(),
-            dsacks: info.dsack_dups,
+            spurious: info.dsack_dups,
             has_seen_reordering: info.reord_seen.is_some_and(|times| times > 0),
             pacing_rate_bps: info.pacing_rate_bps,
             packets: None,
@@ -144,7 +144,7 @@ impl SenderSample {
             ce_segments: sample.ece_acks,
             retransmits: sample.retransmits,
             timeouts: sample.timeouts,
-            dsacks: Some(sample.dsacks),
+            spurious: Some(sample.known_spurious()),
             has_seen_reordering: sample.has_seen_reordering(),
             ..Self::default()
         }

@@ -1,5 +1,6 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
+use super::open_window::OpenWindow;
 use super::packets::StreamPackets;
 use super::queue::{data_rtt_us, receiver_rtt_of};
 use super::samples::{Samples, Timed};
@@ -48,15 +49,14 @@ pub(super) struct Track {
     pub(super) min_rtt_us: Option<u64>,
     pub(super) mss: u64,
     pub(super) retransmits: u32,
-    pub(super) dsacks: Option<u32>,
+    pub(super) spurious: Option<u32>,
     pub(super) has_seen_reordering: bool,
     /// The leaky bucket that explains its losses.
     pub(super) bucket: Option<BucketFit>,
     /// Payload delivered by the last sample, and the kernel's count of segments, which wraps.
     delivered: u64,
     segments: Option<u32>,
-    /// The largest window that was advertised.
-    widest: Option<u64>,
+    window: OpenWindow,
 }
 
 impl Track {
@@ -68,12 +68,12 @@ impl Track {
             min_rtt_us: None,
             mss: 0,
             retransmits: 0,
-            dsacks: None,
+            spurious: None,
             has_seen_reordering: false,
             bucket: None,
             delivered: 0,
             segments: None,
-            widest: None,
+            window: OpenWindow::default(),
         }
     }
 
@@ -149,6 +149,10 @@ impl Track {
             (timeouts, segments) = (row.timeouts, row.segments);
             track.mss = row.mss_bytes.into();
             track.retransmits = row.retransmits;
+            track.spurious = Some(row.known_spurious());
+            // Holes that nothing was sent again for.
+            let lost = row.retransmits.saturating_sub(row.known_spurious());
+            track.has_seen_reordering = row.out_of_order_segments > lost;
             track.min_rtt_us = track.min_rtt_us.into_iter().chain(row.path_rtt_us.map(u64::from)).min();
             track.samples.push(TrackSample {
                 t_us: row.t_us,
@@ -171,11 +175,11 @@ impl Track {
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(sample.min_rtt_us).min();
         self.mss = sample.mss;
         self.retransmits = sample.retransmits;
-        self.dsacks = sample.dsacks;
+        self.spurious = sample.spurious;
         self.has_seen_reordering |= sample.has_seen_reordering;
-        self.widest = self.widest.max(sample.window);
+        self.window.observe(sample.window, sample.acked.unwrap_or(0), thresholds.window_is_all.value());
         self.delivered = delivered;
-        let windows = sample.window.zip(self.widest);
+        let windows = sample.window.zip(self.window.widest());
         self.samples.push(TrackSample {
             t_us: sample.t_us,
             delivered,

@@ -171,7 +171,7 @@ impl<'a> Refiner<'a> {
     /// Whether most of what was sent again had arrived: by the path's own drops, else by the receiver's DSACKs.
     fn are_spurious(&self, sender: &SenderEvidence, trace: &mut Trace) -> bool {
         let (again, dsacks) =
-            self.losses.sent_again.unwrap_or((sender.retransmits_so_far, sender.dsacks_so_far));
+            self.losses.sent_again.unwrap_or((sender.retransmits_so_far, sender.spurious_so_far));
         let share = |count: f64| if again > 0 { count / f64::from(again) } else { f64::INFINITY };
         dsacks.is_some_and(|dsacks| {
             dsacks > 0 && trace.at_least(self.thresholds.spurious, share(f64::from(dsacks)))

@@ -395,7 +395,7 @@ fn losses(facts: &RunFacts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Los
         is_policer: way.is_policer,
         base_rtt_us: facts.base_rtt_us(),
         sent_again: (summary.tcp.map(|info| (info.retransmits, info.dsack_dups)))
-            .or(summary.packets.map(|sample| (sample.retransmits, Some(sample.dsacks)))),
+            .or(summary.packets.map(|sample| (sample.retransmits, Some(sample.known_spurious())))),
         has_lost_before: facts.run.before.retransmits > 0,
         observed: facts.run.path.way(flow.direction).inferred,
     }
@@ -559,7 +559,7 @@ impl<'a> JudgedFlow<'a> {
                 Some((sent, u64::from(info.retransmits), dsacks))
             }
             (None, Some(sample)) if sample.end == StreamEnd::Sender => {
-                Some((sample.segments, u64::from(sample.retransmits), Some(sample.dsacks.into())))
+                Some((sample.segments, u64::from(sample.retransmits), Some(sample.known_spurious().into())))
             }
             _ => None,
         };

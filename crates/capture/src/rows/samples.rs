@@ -356,8 +356,8 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         rwnd_permille: peer.window_permille(),
         window_scaling: peer.has_scaled_windows(own),
         rwnd_scale: peer.window_scale().filter(|_| peer.has_scaled_windows(own) == Some(true)),
-        srtt_us: own.srtt_us(),
-        min_rtt_us: own.min_rtt_us(),
+        srtt_us: own.srtt_us().map(Into::into),
+        min_rtt_us: own.min_rtt_us().map(Into::into),
         rto_us: own.rto_us().map(Into::into),
         receiver_rtt_us: peer.last_answer_us().map(Into::into),
         segments: counts.segments,
@@ -366,6 +366,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         retransmitted_bytes: counts.retransmitted_bytes,
         timeouts: counts.timeouts,
         dsacks: counts.dsacks,
+        spurious_retransmits: counts.spurious,
         sack_acks: counts.sack_acks,
         out_of_order_segments: counts.out_of_order + counts.lost_before,
         ..PacketSample::default()

@@ -81,8 +81,9 @@ fn a_round_trip_is_known_where_the_clock_shows_it() {
         assert_eq!(rtt_us.is_some(), is_known, "{tick_ns}: {rtt_us:?}");
         assert!(rtt_us.is_none_or(is_near), "{tick_ns}: {rtt_us:?}");
         let samples = watched.samples(Side::A, watched.connection.first_ns());
-        let of_samples =
-            || samples.iter().flat_map(|sample| [sample.min_rtt_us, sample.path_rtt_us]).flatten();
+        let of_samples = || {
+            samples.iter().flat_map(|sample| [sample.min_rtt_us.map(u32::from), sample.path_rtt_us]).flatten()
+        };
         assert!(of_samples().all(|us| u64::from(us) * 1_000 > tick_ns), "{tick_ns}");
         assert_eq!(watched.bottleneck_bps(Side::A).is_some(), is_known, "{tick_ns}");
     }

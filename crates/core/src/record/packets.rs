@@ -66,9 +66,9 @@ pub struct PacketSample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syn_window_bytes: Option<NonZeroU16>,
     /// Smoothed round trip from the capture point to the receiver and back.
-    pub srtt_us: Option<u32>,
+    pub srtt_us: Option<Micros>,
     /// The least one.
-    pub min_rtt_us: Option<u32>,
+    pub min_rtt_us: Option<Micros>,
     /// The retransmission timeout that follows from it (RFC 6298).
     pub rto_us: Option<Micros>,
     /// The receiver's round trip: from an ACK to the data that echo its timestamp, or that it let out.
@@ -95,6 +95,10 @@ pub struct PacketSample {
     pub timeouts: u32,
     /// DSACKs so far of what was sent again: it had arrived already.
     pub dsacks: u32,
+    /// Of what was sent again, what is known to have been for nothing so far, by DSACKs, timestamps, or the time of its ACK (RFC 3522, RFC 3708);
+    /// absent in older records.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spurious_retransmits: u32,
     /// ACKs so far that tell of CE marks (ECE, RFC 3168), the answer to a SYN aside.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ece_acks: u32,
@@ -240,6 +244,7 @@ impl Waiting {
 
 impl Waits {
     /// One part, microseconds.
+    #[inline]
     pub const fn us(&self, waiting: Waiting) -> u64 {
         match waiting {
             Waiting::Request => self.request_us,
@@ -271,6 +276,7 @@ impl Waits {
     }
 
     /// All parts together.
+    #[inline]
     pub fn total_us(&self) -> u64 {
         Waiting::ALL.iter().map(|&waiting| self.us(waiting)).sum()
     }
@@ -359,9 +365,14 @@ impl PacketSample {
         Self { rwnd_bytes: None, rwnd_at_peak_bytes: None, rwnd_permille: None, ..self }
     }
 
-    /// Whether the receiver's SACKs show segments that came in another order: more than its DSACKs explain.
-    pub const fn has_seen_reordering(&self) -> bool {
-        self.sack_acks > self.dsacks && self.dsacks > 0
+    /// Retransmissions that are known to have been for nothing.
+    pub fn known_spurious(&self) -> u32 {
+        self.dsacks.max(self.spurious_retransmits)
+    }
+
+    /// Whether the receiver's SACKs show segments that came in another order: more than those that were sent again for nothing explain.
+    pub fn has_seen_reordering(&self) -> bool {
+        self.sack_acks > self.known_spurious() && self.known_spurious() > 0
     }
 
     /// Makes this interval begin where `before` began, which ended with it.
@@ -427,6 +438,7 @@ impl PacketSample {
             retransmitted_bytes: self.retransmitted_bytes.saturating_sub(first.retransmitted_bytes),
             timeouts: self.timeouts.saturating_sub(first.timeouts),
             dsacks: self.dsacks.saturating_sub(first.dsacks),
+            spurious_retransmits: self.spurious_retransmits.saturating_sub(first.spurious_retransmits),
             ece_acks: self.ece_acks.saturating_sub(first.ece_acks),
             sack_acks: self.sack_acks.saturating_sub(first.sack_acks),
             out_of_order_segments: self.out_of_order_segments.saturating_sub(first.out_of_order_segments),

@@ -92,7 +92,7 @@ impl Following {
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
                 let rtts_us = row.srtt_us.map(u64::from).zip(queue::data_rtt_of(row, &STANDARD));
-                self.round_trip(row.stream, row.t_us, rtts_us, row.min_rtt_us);
+                self.round_trip(row.stream, row.t_us, rtts_us, row.min_rtt_us.map(Into::into));
             }
             AnyRow::Path(row) if row.element == Element::Queue => {
                 let place = row.direction.index();

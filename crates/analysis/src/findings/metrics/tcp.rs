@@ -131,9 +131,9 @@ impl<'a> Following<'a> {
     /// As `take`, for a sample of captured packets.
     pub(super) fn take_packets(&mut self, row: &PacketSample) {
         if row.end == StreamEnd::Sender {
-            let last = Last { t_us: row.t_us, srtt_us: row.srtt_us, ca_state: row.ca_state };
+            let last = Last { t_us: row.t_us, srtt_us: row.srtt_us.map(Into::into), ca_state: row.ca_state };
             let values = [None, row.rwnd_bytes.map(u64::from), Some(row.most_in_flight_bytes()), None, None];
-            self.sample(row.stream, row.min_rtt_us, last, values);
+            self.sample(row.stream, row.min_rtt_us.map(Into::into), last, values);
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
     let (mut largest, mut flight_before_loss) = (0, 0);
     while from < samples.len() {
         let rest = &samples[from..];
-        let to = from + length(rest, rest[0].srtt_us, t);
+        let to = from + length(rest, rest[0].srtt_us.map(Into::into), t);
         let own = &samples[from..to];
         let (flight, segment) = (largest_flight(own), segment(own));
         let before = spans.last().map(|before| before.figures);
@@ -231,6 +231,6 @@ fn flight_change(samples: &[PacketSample]) -> f64 {
 
 fn round_trips(samples: &[PacketSample]) -> f64 {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return 0.0 };
-    let rtt_us = last.srtt_us.filter(|&rtt_us| rtt_us > 0).map_or(f64::MIN_POSITIVE, f64::from);
+    let rtt_us = last.srtt_us.map(f64::from).filter(|&rtt_us| rtt_us > 0.0).unwrap_or(f64::MIN_POSITIVE);
     last.t_us.saturating_sub(first.t_us) as f64 / rtt_us
 }

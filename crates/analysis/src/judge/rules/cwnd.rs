@@ -155,11 +155,15 @@ pub(super) fn arriving_packets(
     t: &Thresholds,
     trace: &mut Trace,
 ) -> Option<ArrivingPackets> {
+    if let Some(known) = trace.arriving {
+        return known;
+    }
     let packets = evidence.arrivals?.packets?;
     let shows_itself = [&ARRIVALS_MARKED, &ARRIVALS_GROW, &ARRIVALS_DISORDERED]
         .iter()
         .any(|rule| (rule.holds)(evidence, t, trace));
-    (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets)
+    let found = (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets);
+    *trace.arriving.insert(found)
 }
 
 /// ACKs that wait let less out in a round trip than comes through: data that come at once do not wait. Before silence it is the sender that waits.

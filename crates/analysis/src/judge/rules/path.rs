@@ -303,7 +303,7 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         (evidence.plan.is_none() || evidence.path.is_cut || evidence.path.drops_full_segments)
-            && sender.dsacks_so_far.unwrap_or(0) == 0
+            && sender.spurious_so_far.unwrap_or(0) == 0
             // A window that is closed is asked for by the same timer (`tcp_probe_timer()`).
             && sender.rwnd.is_none_or(|window| window >= sender.mss)
             && sender.backoff_least.is_some_and(|doublings| trace.at_least(t.silent_timers, doublings.into()))

@@ -7,7 +7,7 @@ use super::super::conditions::{
 use super::super::rule::{Part, Rule, RuleId};
 use super::app::comes_with_acks;
 use super::cwnd::arriving_packets;
-use super::path::carries_enough;
+use super::path::{carries_enough, grows};
 use crate::ground::thresholds::Thresholds;
 use crate::judge::trace::Trace;
 use pipefill_core::evidence::{ArrivalsOfAll, PacketSpan};
@@ -102,14 +102,16 @@ pub(super) const KEPT_FULL: Rule = Rule {
 /// writes wait for ACKs too (`tcp_nagle_check()`).
 pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
     id: RuleId::new("sndbuf.let_out_by_acks"),
-    question: "Do ACKs let out as much as they acknowledge, or a burst in each round trip, unevenly, with all written data sent, the same amount outstanding all the time and the other side silent, and are the writes large, or does most data leave right after an ACK?",
+    question: "Do ACKs let out as much as they acknowledge, or a burst in each round trip, or find as much out as ever after, unevenly, with all written data sent, the same amount outstanding all the time and the other side silent, and are the writes large, or does most data leave right after an ACK?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(span) = evidence.packets.map(|packets| packets.span) else { return false };
         let heard = evidence.sender.as_ref().and_then(|sender| sender.heard_in_round_trip);
         heard == Some(0.0)
             && (trace.at_least(t.packet_clocked, span.clocked_share)
-                || trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
+                || trace.at_least(t.packet_clocked_bursts, span.clocked_bursts)
+                || are_large(&span, t, trace)
+                    && span.fill.is_some_and(|fill| trace.at_least(t.packet_always_full, fill)))
             && (are_large(&span, t, trace)
                 || trace.at_least(t.packet_prompt_of_writes, span.prompt_share)
                     && trace.at_least(t.packet_clocked_bursts, span.clocked_bursts))
@@ -150,7 +152,7 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
 /// acknowledged: later. A timer's waits are longer too.
 pub(super) const ARRIVES_APART: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_apart"),
-    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers or a policer's drops, with segments seldom out of order, and without a queue that makes all round trips twice as long?",
+    question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers or a policer's drops, with segments seldom out of order, without growing, and without a queue that makes all round trips twice as long?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
@@ -161,6 +163,7 @@ pub(super) const ARRIVES_APART: Rule = Rule {
             && carries_enough(&arrivals.whole, t, trace)
             && arrivals.whole.risen_always.is_none_or(|risen| trace.below(t.round_trip_long, risen.times))
             && trace.at_most(t.receiver_seldom_disordered, arrivals.whole.disordered_share)
+            && !grows(arrivals.whole.settled.growth, arrivals.whole.disordered_share > 0.0, t, trace)
             && trace.below(t.arrival_share, packets.dry_share)
     },
 };

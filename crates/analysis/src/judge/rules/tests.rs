@@ -448,7 +448,7 @@ fn nothing_that_comes_back_for_three_timers_is_silence_or_a_link_that_is_too_sma
             acked_so_far,
             unacked_least: 14_480,
             has_full_segments_out,
-            dsacks_so_far: Some(dsacks),
+            spurious_so_far: Some(dsacks),
             repair_share: 1.0,
             ..idle()
         };
