@@ -51,7 +51,7 @@ USUAL_MSS, DEFAULT_MSS = 1460, 536
 FIGURES = ("bytes", "retransmits", "data_us", "segments")
 # What is peculiar about a flow, the first one that it has is its class.
 MARKS = (
-    "times that no clock has", "a packet within a connection", "the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives",
+    "times that no clock has", "the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives",
     "window probes", "one direction", "before the first", "acknowledged and not captured", "acknowledged before", "holes", "partly new",
     "padding", "a hole in the capture or the path",
 )
@@ -128,13 +128,22 @@ def number(text, otherwise=0):
 def packet(line):
     (frame, time, protocols, v4_source, v6_source, v4_destination, v6_destination, ip_id, _ttl, _hlim, stream, source_port, destination_port,
      seq, ack, flags, length, window, tsval, tsecr, mss, _sack, retransmission, out_of_order, keep_alive, probe, more, offset, ip_length,
-     ip_header, tcp_header, _interface) = line.split("\t")
+     ip_header, tcp_header, _interface) = (field.split(",") for field in line.split("\t"))
+    # The outermost TCP, whose payload may be packets of others, and the IP header next to it: a tunnel has others outside of it.
+    [time], [protocols] = time, protocols
+    stream, source_port, destination_port, seq, ack, flags, length, window, tsval, tsecr, mss, tcp_header = (
+        found[0] for found in (stream, source_port, destination_port, seq, ack, flags, length, window, tsval, tsecr, mss, tcp_header))
+    retransmission, out_of_order, keep_alive, probe = (
+        found[0] for found in (retransmission, out_of_order, keep_alive, probe))
     if not (stream and seq and length and flags):
         return None
-    # The IP header next to TCP: a tunnel has others outside of it.
     layers = protocols.split(":")
-    layers = layers[: len(layers) - layers[::-1].index("tcp") - 1] if "tcp" in layers else layers
-    is_v6 = next((layer == "ipv6" for layer in reversed(layers) if layer in ("ip", "ipv6")), bool(v6_source))
+    layers = layers[: layers.index("tcp")] if "tcp" in layers else layers
+    is_v6 = next((layer == "ipv6" for layer in reversed(layers) if layer in ("ip", "ipv6")), bool(v6_source[0]))
+    innermost = max(layers.count("ipv6" if is_v6 else "ip"), 1) - 1
+    v4_source, v4_destination, v6_source, v6_destination, ip_id, more, offset, ip_length, ip_header = (
+        found[min(innermost, len(found) - 1)]
+        for found in (v4_source, v4_destination, v6_source, v6_destination, ip_id, more, offset, ip_length, ip_header))
     source, destination = (v6_source, v6_destination) if is_v6 else (v4_source, v4_destination)
     if not source:
         return None
@@ -146,7 +155,7 @@ def packet(line):
         payload = max(number(ip_length) - number(ip_header) - number(tcp_header), 0)
     marks = [("retransmission", retransmission), ("out_of_order", out_of_order), ("keep_alive", keep_alive), ("probe", probe)]
     return Packet(
-        int(frame), int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9] or 0), endpoint(source, source_port),
+        int(frame[0]), int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9] or 0), endpoint(source, source_port),
         endpoint(destination, destination_port), 0 if is_v6 else number(ip_id), is_v6, int(stream), int(seq),
         number(ack), int(flags, 0), payload, number(window), number(tsval, -1), number(tsecr, -1), number(mss),
         next((name for name, is_set in marks if is_set), ""), is_fragment, ":".join(layer for layer in layers if layer != "ethertype"),
@@ -157,15 +166,12 @@ def decode(path, cache):
     """Every TCP packet of a capture, as tshark reads it."""
     kept = None
     if cache:
-        kept = Path(cache) / (hashlib.sha256(path.read_bytes()).hexdigest()[:32] + ".v2.gz")
-        older = kept.with_name(kept.name.replace(".v2.gz", ".tsv.gz"))
-        if not kept.exists() and older.exists() and not gzip.decompress(older.read_bytes()):
-            return []
+        kept = Path(cache) / (hashlib.sha256(path.read_bytes()).hexdigest()[:32] + ".v3.gz")
     if kept and kept.exists():
         text = gzip.decompress(kept.read_bytes()).decode()
     else:
         names = [word for name in FIELDS for word in ("-e", name)]
-        command = [*TSHARK, "-r", str(path), "-T", "fields", "-E", "occurrence=l", *names]
+        command = [*TSHARK, "-r", str(path), "-T", "fields", "-E", "occurrence=a", *names]
         # A damaged capture is read as far as it goes.
         try:
             text = subprocess.run(command, capture_output=True, timeout=600, check=False).stdout.decode(errors="replace")
@@ -247,6 +253,7 @@ class Direction:
         self.syn_seq = None
         self.fin_seq = None
         self.recent = {}
+        self.heads = {}
         self.beyond = []
         self.rtt = None
         self.syn_time = None
@@ -279,6 +286,13 @@ class Direction:
         before.append((packet.ip_id, packet.time))
         return found
 
+    def is_merged_copy(self, packet, start, end):
+        """Several packets that passed, once more as one with the identification of the first: as a host's receive offload hands them on."""
+        if packet.is_v6 or packet.ip_id == 0 or not self.ids_vary:
+            return False
+        passed, at = self.heads.setdefault((packet.ip_id, packet.seq), (packet.length, packet.time))
+        return packet.length > passed and packet.time - at < COPY_NS and self.ranges.overlap(start, end) == end - start
+
     def was_overtaken(self, packet, later):
         """Whether what fills a hole was sent before `later`, which is beyond the hole."""
         if self.ids_count and not packet.is_v6 and packet.ip_id and later.ip_id:
@@ -297,7 +311,6 @@ class Direction:
         flow.tshark[packet.tshark] += packet.length > 0
         for mark, is_so in (
             ("fragments", packet.is_fragment),
-            ("a packet within a connection", "tcp" in packet.layers.split(":")),
             ("data in a reset", packet.flags & RST and packet.length),
         ):
             if is_so:
@@ -320,6 +333,10 @@ class Direction:
             flow.marks.add("copies")
         else:
             start, end = self.without_padding(packet, start, start + length)
+            if self.is_merged_copy(packet, start, end):
+                flow.copies += 1
+                flow.marks.add("copies")
+                return
             if start < end and not self.is_keep_alive(packet, start, end) and not self.is_probe(packet, start, end):
                 self.take_payload(packet, start, end, is_fin_again)
 
@@ -402,13 +419,14 @@ class Direction:
 
 
 def connections(packets):
-    """The packets of each connection: a SYN with another number opens the next one between the same ends."""
+    """The packets of each connection: a SYN with another number, or after a RST, opens the next one between the same ends (RFC 9293 3.10.7)."""
     opened, latest = [], {}
     for found in packets:
         ends = frozenset((found.source, found.destination))
         is_first = found.flags & (SYN | ACK) == SYN
         packets_of_it, syns = latest.get(ends, (None, None))
-        if packets_of_it is None or is_first and syns.get(found.source, found.seq) != found.seq:
+        was_reset = packets_of_it and packets_of_it[-1].flags & RST
+        if packets_of_it is None or is_first and (was_reset or syns.get(found.source, found.seq) != found.seq):
             packets_of_it, syns = latest[ends] = ([], {})
             opened.append(packets_of_it)
         # Without a SYN, the first number that its end used stands for it: another SYN has another one.
