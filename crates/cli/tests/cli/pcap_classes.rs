@@ -471,3 +471,44 @@ fn a_window_that_narrows_is_the_receivers_only_where_it_is_used_up() {
     assert!((asleep - expected).abs() < 0.05, "{asleep} of {expected}: {flow:#}");
     assert_ne!(flow["limited_by"], "receiver", "{flow:#}");
 }
+
+/// A Reno sender that takes a late segment for lost, sends it again and halves its window, twelve times; neither SACK nor timestamps say that it
+/// had arrived.
+fn halved_by_late_segments(is_at_receiver: bool) -> Value {
+    const RTT_US: u64 = 50_000;
+    const SEGMENT_US: u64 = 100;
+    const LATE_US: u64 = 20_000;
+    let mut capture = Capture::new(8_000);
+    let (ends_us, ack_us) = if is_at_receiver { ([RTT_US, 10], 3) } else { ([10, RTT_US], RTT_US) };
+    let mut us = capture.open(ends_us, Some(7)) + 1_000;
+    for window in (0..12).flat_map(|_| 8..=12) {
+        let (first, is_late) = (capture.sent[CLIENT], window == 12);
+        for at in 0..window {
+            let waits_us = if is_late && at == 2 && is_at_receiver { LATE_US } else { 0 };
+            capture.send(us + at * SEGMENT_US + waits_us, CLIENT, MSS, 0);
+            let arrived = if is_late && at >= 2 { first + 2 * MSS } else { capture.sent[CLIENT] };
+            if !(is_late && at == 2) {
+                capture.ack(us + at * SEGMENT_US + ack_us, SERVER, arrived);
+            }
+        }
+        us += RTT_US + window * SEGMENT_US;
+        if is_late {
+            capture.send_at(us - 6 * SEGMENT_US, CLIENT, (first + 2 * MSS, MSS), (0, 0));
+            let arrived_us = us - RTT_US + LATE_US - 10 * SEGMENT_US + ack_us;
+            capture.ack(arrived_us, SERVER, capture.sent[CLIENT]);
+            capture.ack(us - 6 * SEGMENT_US + ack_us, SERVER, capture.sent[CLIENT]);
+            us += LATE_US;
+        }
+    }
+    capture.judged(CLIENT).unwrap()
+}
+
+/// Without D-SACKs too, what is sent again for nothing is no loss.
+#[test]
+fn late_segments_that_halve_the_window_are_reordering_at_either_end() {
+    for is_at_receiver in [false, true] {
+        let flow = halved_by_late_segments(is_at_receiver);
+        assert_eq!(flow["retransmits_by_kind"]["spurious"], 12, "{is_at_receiver}: {flow:#}");
+        assert_eq!(holder(&flow), ["cwnd", "reordering"], "{is_at_receiver}: {flow:#}");
+    }
+}

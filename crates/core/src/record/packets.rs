@@ -370,9 +370,11 @@ impl PacketSample {
         self.dsacks.max(self.spurious_retransmits)
     }
 
-    /// Whether the receiver's SACKs show segments that came in another order: more than those that were sent again for nothing explain.
+    /// Whether the receiver's ACKs show segments that came in another order: more SACKs than those that were sent again for nothing explain, or
+    /// none at all, where no timer has sent that again: its duplicate ACKs did (RFC 5681, 3.2).
     pub fn has_seen_reordering(&self) -> bool {
-        self.sack_acks > self.known_spurious() && self.known_spurious() > 0
+        let spurious = self.known_spurious();
+        spurious > 0 && (self.sack_acks > spurious || self.sack_acks == 0 && self.timeouts == 0)
     }
 
     /// Makes this interval begin where `before` began, which ended with it.
