@@ -419,14 +419,13 @@ class Direction:
 
 
 def connections(packets):
-    """The packets of each connection: a SYN with another number, or after a RST, opens the next one between the same ends (RFC 9293 3.10.7)."""
+    """The packets of each connection: a SYN with another number opens the next one between the same ends."""
     opened, latest = [], {}
     for found in packets:
         ends = frozenset((found.source, found.destination))
         is_first = found.flags & (SYN | ACK) == SYN
         packets_of_it, syns = latest.get(ends, (None, None))
-        was_reset = packets_of_it and packets_of_it[-1].flags & RST
-        if packets_of_it is None or is_first and (was_reset or syns.get(found.source, found.seq) != found.seq):
+        if packets_of_it is None or is_first and syns.get(found.source, found.seq) != found.seq:
             packets_of_it, syns = latest[ends] = ([], {})
             opened.append(packets_of_it)
         # Without a SYN, the first number that its end used stands for it: another SYN has another one.
