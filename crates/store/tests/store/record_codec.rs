@@ -278,7 +278,7 @@ fn samples_of_packets_come_back_as_they_were() {
         t_us: 20,
         ca_state: Some(pipefill_core::tcp_info::CaState::Recovery),
         rwnd_bytes: Some(65_535),
-        srtt_us: Some(20_000),
+        srtt_us: Some(20_000.into()),
         path_rtt_us: Some(19_000),
         rwnd_at_peak_bytes: Some(64_000),
         ..first
