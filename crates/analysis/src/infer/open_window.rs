@@ -10,7 +10,7 @@ pub(super) struct OpenWindow {
 }
 
 impl OpenWindow {
-    /// The next `window`, after so many bytes had been acknowledged; `times` is the threshold `window_is_all`.
+    /// The next `window`, when `acked` bytes had been acknowledged; `times` is the threshold `window_is_all`.
     ///
     /// What is not read takes room from the window, and takes more or less of it with each read. One that is the same to the byte while many
     /// times as much arrives is therefore all that the receiver gives, although it gave more before (`TCP_WINDOW_CLAMP`).
