@@ -129,6 +129,8 @@ impl PacketLocation {
     }
 }
 
+/// A tag of its own: it is looked at for each packet.
+#[repr(u8)]
 enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),

@@ -229,11 +229,12 @@ impl ReadingState {
     #[inline]
     fn push<O: Observer>(&mut self, segment: &Segment, observer: &mut O) {
         self.counts.tcp += 1;
-        let same = self.table.same_again(segment).filter(|_| !segment.flags.has(Flags::SYN));
+        let opens = segment.flags.has(Flags::SYN) || segment.options.mptcp.is_some();
+        let same = if opens { None } else { self.table.same_again(segment) };
         let (at, from_high) = same.unwrap_or_else(|| self.find(segment, observer));
         if let Some(connection) = self.table.get(at) {
             let side = connection.side(from_high);
-            if segment.flags.has(Flags::SYN) || segment.options.mptcp.is_some() {
+            if opens {
                 connection.take_opening(segment, side);
             }
             connection.push(segment, side, &mut self.event, observer);

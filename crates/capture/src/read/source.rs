@@ -4,6 +4,7 @@
 
 use super::{Mapped, Problem, ReadError};
 use std::io::{ErrorKind, Read};
+use std::mem;
 use std::ops::Range;
 
 /// Small enough to stay in a CPU's cache, large enough that calls of the system don't count.
@@ -14,8 +15,10 @@ const WINDOW: usize = 4 << 20;
 /// A packet with payload. What comes behind one is, in bulk, as long again.
 const LONG: usize = 512;
 
+/// The slices lie at the same place of both: which it is needs not be asked for each packet.
+#[repr(u8)]
 enum Bytes<'m> {
-    Read(Vec<u8>),
+    Read(Box<[u8]>),
     Mapped(&'m [u8], &'m dyn Mapped),
 }
 
@@ -107,7 +110,7 @@ impl<'m, R> Source<'m, R> {
 
 impl<R: Read> Source<'_, R> {
     pub(super) fn new(input: R) -> Self {
-        let bytes = Bytes::Read(vec![0; BUFFER]);
+        let bytes = Bytes::Read(vec![0; BUFFER].into());
         Self { input, bytes, stride: 0, start: 0, end: 0, offset: 0, is_at_end: false }
     }
 
@@ -134,7 +137,9 @@ impl<R: Read> Source<'_, R> {
         self.start = 0;
         while self.end < wanted && !self.is_at_end {
             if self.end == buffer.len() {
-                buffer.resize(buffer.len() * 2, 0);
+                let mut longer = mem::take(buffer).into_vec();
+                longer.resize(longer.len() * 2, 0);
+                *buffer = longer.into();
             }
             match self.input.read(&mut buffer[self.end..]) {
                 Ok(0) => self.is_at_end = true,
