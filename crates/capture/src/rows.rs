@@ -10,6 +10,7 @@ mod delays;
 mod events;
 mod followings;
 mod packet_log;
+mod repetition;
 mod samples;
 
 use crate::headers::{Endpoint, Flags};
@@ -21,7 +22,7 @@ pub use events::{EventKind, FlowEvent};
 use events::{Events, Happened};
 use followings::Followings;
 use packet_log::PacketLogs;
-use pipefill_core::record::{BucketFit, CapturePoint, Micros, PacketSample, StreamEnd};
+use pipefill_core::record::{BucketFit, CapturePoint, Micros, PacketSample, Repetition, StreamEnd};
 use samples::{Clocking, SamplePair};
 
 /// From one sample to the next, nanoseconds.
@@ -67,6 +68,8 @@ pub struct Watched {
     answers: [Answers; 2],
     /// Boxed: most connections lose nothing.
     buckets: Option<Box<[Option<BucketFit>; 2]>>,
+    /// Of the data that arrive near the capture point.
+    repetition: Option<Box<Repetition>>,
     /// [`Self::know_clock`]; 0 before.
     resolution_us: u32,
 }
@@ -172,7 +175,7 @@ impl Observer for Sampling {
             return;
         }
         let (mut samples, mut every_ns, mut happened) = (Vec::new(), EVERY_NS, Happened::default());
-        let (mut answers, mut buckets) = ([Answers::default(); 2], None);
+        let (mut answers, mut buckets, mut repetition) = ([Answers::default(); 2], None, None);
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             let ends_ns = followed.conversation.finish(connection);
             let waits = Side::BOTH.map(|side| followed.conversation.waits(side));
@@ -180,6 +183,9 @@ impl Observer for Sampling {
             answers = Side::BOTH.map(|side| followed.conversation.answers(side));
             let found = Side::BOTH.map(|side| followed.packet_logs.bucket(connection, side));
             buckets = found.iter().any(Option::is_some).then(|| Box::new(found));
+            let sender = connection.near().map(Side::other);
+            repetition =
+                sender.and_then(|sender| followed.packet_logs.repetition(connection, sender)).map(Box::new);
             (samples, every_ns) = (followed.samples, followed.every_ns);
             happened = followed.events.into_happened();
             samples.reserve_exact(1);
@@ -200,6 +206,7 @@ impl Observer for Sampling {
             happened,
             answers,
             buckets,
+            repetition,
             resolution_us: 0,
         });
     }
@@ -350,6 +357,12 @@ impl Watched {
     /// The leaky bucket that explains the losses of the data of `sender`; `None` where the capture's clock is coarse.
     pub fn bucket(&self, sender: Side) -> Option<BucketFit> {
         self.buckets.as_ref().filter(|_| self.resolution_us == 0)?[sender as usize]
+    }
+
+    /// How the bursts of the data of `sender` repeat, where its receiver is near; `None` where the capture's clock is coarse.
+    pub fn repetition(&self, sender: Side) -> Option<Repetition> {
+        let is_far = self.connection.near() == Some(sender.other());
+        self.repetition.as_deref().copied().filter(|_| is_far && self.resolution_us == 0)
     }
 
     /// How fast `side` answers requests; none where the capture's clock is too coarse for its ACKs.

@@ -15,6 +15,7 @@ mod files;
 mod host_context;
 mod packets;
 mod read_from;
+mod repetition;
 mod sink;
 mod subject;
 
@@ -28,6 +29,7 @@ pub use files::{ArtifactSummary, TableSummary};
 pub use host_context::{CounterReading, HostContext, HostCounter, QdiscReading};
 pub use packets::{CapturePoint, Micros, PacketSample, Waiting, Waits};
 pub use read_from::{Gap, ReadFrom};
+pub use repetition::Repetition;
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
     BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathCounts, PathFacts,
@@ -158,6 +160,9 @@ pub struct StreamSummary {
     /// TCP, of a capture: the leaky bucket that explains its losses; absent where there are few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<BucketFit>,
+    /// TCP, of a capture near the receiver: whether its bursts repeat each round trip; absent where there are few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<Repetition>,
     /// UDP, on the path of `pipefill exec`: what the path and the receiving socket counted in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSample>,

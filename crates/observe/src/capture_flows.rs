@@ -139,6 +139,7 @@ fn connection<'a>(
             received,
             lives: sides(watched).map(|side| life(watched, side, from_ns)),
             buckets: sides(watched).map(|side| watched.bucket(side)),
+            repetition: watched.repetition(near.other()),
         },
         exact: None,
         cpu: ConnectionCpu::default(),

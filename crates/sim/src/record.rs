@@ -80,6 +80,7 @@ fn summary(run: &Run, stream: &SimStream, zero: Time, now: Time) -> StreamSummar
         udp,
         packets: None,
         bucket: None,
+        repetition: None,
         datagrams: None,
         ca_state_us,
         ca_state_source: ca_state_us.map(|_| CaStateSource::Exact),

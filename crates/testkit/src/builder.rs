@@ -241,6 +241,7 @@ fn summary(number: u32, steady: &Steady, flow: &FlowSpec, stop_us: u64) -> Strea
         udp: (flow.protocol == Protocol::Udp).then_some(udp),
         packets: None,
         bucket: None,
+        repetition: None,
         datagrams: None,
         ca_state_us: None,
         ca_state_source: None,

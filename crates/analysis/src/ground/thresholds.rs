@@ -548,6 +548,10 @@ thresholds! {
     arrival_segments: Judge, Count = 8.0, Source::Catalogue;
     /// Bursts that come as often as round trips, but for this part, are let out by ACKs.
     arrival_clocked: Judge, Share = 0.05, Source::Kernel("sk_stream_write_space()");
+    /// So are bursts in any pattern, where this part of them comes a round trip after another one …
+    arrival_repeated: Judge, Share = 0.80, Source::Paper("Jacobson (1988)");
+    /// … and at most this part after any other time: an even clock has no round trip.
+    arrival_repeated_otherwise: Judge, Share = 0.60, Source::Catalogue;
     /// With bursts further apart than a round trip, at most this many in each …
     arrival_bursts_apart: Infer, Count = 0.85, Source::Rfc("5681, 3.1");
     /// … and at least this many, they are neither a window's, which come once in each, nor pauses …

@@ -321,7 +321,7 @@ impl<'a> Diagnosing<'a> {
         let is_near = stream.capture_point == CapturePoint::Receiver;
         let packets = is_near.then(|| {
             let packets = StreamPackets::near_receiver(stream.packets.as_slice(), self.thresholds);
-            arriving(&packets, stream.stacks[0], stream.stream.summary.bucket, self.thresholds)
+            arriving(&packets, stream.stacks[0], stream.stream.summary, self.thresholds)
         });
         let mut starts = VecDeque::new();
         if is_near {

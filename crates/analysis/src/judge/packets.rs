@@ -12,7 +12,7 @@ use crate::infer::packets::{
     single_share, steady_rate,
 };
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan, SentPackets};
-use pipefill_core::record::BucketFit;
+use pipefill_core::record::StreamSummary;
 use pipefill_core::stacks::Stack;
 
 /// Of `packets`, for which it is asked once for each judgement.
@@ -53,7 +53,7 @@ fn release_of_span(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Rele
 pub(super) fn arriving(
     packets: &StreamPackets<'_>,
     sender_stack: Option<Stack>,
-    bucket: Option<BucketFit>,
+    summary: &StreamSummary,
     t: &Thresholds,
 ) -> ArrivingPackets {
     let is_dry = |span: &PacketSpan| release_of_span(span, t, &mut Trace::default()) == Release::Application;
@@ -68,7 +68,8 @@ pub(super) fn arriving(
         fallen_share: fallen_share(packets.samples, t),
         single_share: single_share(packets.samples, t),
         sender_stack,
-        cwnd_cause: losses::cause_of_arrivals(packets.samples, bucket, t),
+        cwnd_cause: losses::cause_of_arrivals(packets.samples, summary.bucket, t),
+        repetition: summary.repetition,
     }
 }
 

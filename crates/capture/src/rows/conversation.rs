@@ -456,7 +456,7 @@ impl Speaker {
         event.time_ns.saturating_sub(last_ns) > RELEASED_NS
             && acked_ns.saturating_add(own_ns) > last_ns
             && is_round_trip(after_ack_ns, own_ns)
-            && is_released(connection, event.side, after_ack_ns)
+            && is_released(connection, event.side, after_ack_ns, RELEASED_NS)
             && self.flight_bytes <= INITIAL_SEGMENTS * mss
     }
 
@@ -506,8 +506,9 @@ impl Speaker {
                 let is_prompt =
                     is_round_trip(after_ack_ns, own_ns) && after_ack_ns <= own_ns.saturating_add(POLLED_NS);
                 if self.is_ack_late && is_prompt {
+                    let is_held = self.is_held_till_late_ack(connection, event, after_ack_ns);
                     self.end_piece(connection);
-                    self.waited_for_late_ack(connection, event, after_ack_ns, gap_ns / 1_000)
+                    self.waited_for_late_ack(is_held, gap_ns / 1_000)
                 } else if let Some(asked_ns) = under_way.filter(|_| is_answer) {
                     self.end_piece(connection);
                     self.divide(gap_ns, own_ns.saturating_sub(from_ns - asked_ns), Waiting::Response);
@@ -566,23 +567,29 @@ impl Speaker {
         self.pauses >= PAUSES || is_silent(silent_ns, path_ns)
     }
 
-    fn waited_for_late_ack(
-        &mut self,
-        connection: &Connection,
-        event: &Event,
-        after_ack_ns: u64,
-        us: u64,
-    ) -> Waiting {
+    /// Whether the kernel held back what it sends `after_ack_ns` after a late ACK.
+    fn is_held_till_late_ack(&self, connection: &Connection, event: &Event, after_ack_ns: u64) -> bool {
         let is_small = event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
-        if is_small && is_released(connection, event.side, after_ack_ns) {
-            self.waits.add(Waiting::Nagle, us);
-            self.waits.nagles = self.waits.nagles.saturating_add(1);
-            Waiting::Nagle
+        let released_ns = if self.goes_one_by_one(event) { RELEASED_NEAR_NS } else { RELEASED_NS };
+        is_small && is_released(connection, event.side, after_ack_ns, released_ns)
+    }
+
+    /// Whether it waited for a late ACK before, too, and sent as much then: each write by itself. What is held back was written with something that
+    /// went out at once, or grows.
+    fn goes_one_by_one(&self, event: &Event) -> bool {
+        let has_waited = matches!(self.piece, Some(Waiting::Nagle | Waiting::DelayedAck));
+        has_waited && self.spoke_ns() == Some(self.piece_ns) && self.flight_bytes == event.payload
+    }
+
+    fn waited_for_late_ack(&mut self, is_held: bool, us: u64) -> Waiting {
+        let (waiting, count) = if is_held {
+            (Waiting::Nagle, &mut self.waits.nagles)
         } else {
-            self.waits.add(Waiting::DelayedAck, us);
-            self.waits.delayed_acks = self.waits.delayed_acks.saturating_add(1);
-            Waiting::DelayedAck
-        }
+            (Waiting::DelayedAck, &mut self.waits.delayed_acks)
+        };
+        *count = count.saturating_add(1);
+        self.waits.add(waiting, us);
+        waiting
     }
 
     /// Of a gap until an end speaks, the round trip to it is the turn's and the rest that end's own.
@@ -657,9 +664,9 @@ pub(super) const fn is_silent(ns: u64, path_ns: u64) -> bool {
     ns >= SILENT_TIMERS * TIMER_LEAST_NS.saturating_add(path_ns)
 }
 
-/// Whether the kernel of `side` held back what it sends `after_ack_ns` after an ACK.
-fn is_released(connection: &Connection, side: Side, after_ack_ns: u64) -> bool {
-    let released_ns = if connection.near() == Some(side) { RELEASED_NEAR_NS } else { RELEASED_NS };
+/// Whether the kernel of `side` held back what it sends `after_ack_ns` after an ACK; near it that shows, elsewhere within `released_ns`.
+fn is_released(connection: &Connection, side: Side, after_ack_ns: u64, released_ns: u64) -> bool {
+    let released_ns = if connection.near() == Some(side) { RELEASED_NEAR_NS } else { released_ns };
     after_ack_ns <= to_end_ns(connection, side).saturating_add(released_ns)
 }
 

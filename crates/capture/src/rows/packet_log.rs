@@ -3,8 +3,9 @@
 //! Memory: before the first loss a log keeps the last packets, after it the first [`LOGGED_MAX`]. A connection with few packets has no log.
 
 use super::bucket::{self, LoggedAck, LoggedKind, LoggedPacket};
+use super::repetition;
 use crate::tcp::{Connection, Event, SegmentKind, Side};
-use pipefill_core::record::BucketFit;
+use pipefill_core::record::{BucketFit, Repetition};
 
 /// A log begins at this packet with data.
 const FIRST_LOGGED: u8 = 16;
@@ -94,6 +95,13 @@ impl PacketLogs {
     pub(super) fn bucket(&self, connection: &Connection, side: Side) -> Option<BucketFit> {
         let log = &self.0.as_ref()?[side as usize];
         bucket::fit(&log.packets, &log.acks, connection.half(side).mss_bytes())
+    }
+
+    /// How the bursts of the data of `side` repeat; `None` where there are few, or no round trip is known.
+    pub(super) fn repetition(&self, connection: &Connection, side: Side) -> Option<Repetition> {
+        let log = &self.0.as_ref()?[side as usize];
+        let first = if log.has_lost { 0 } else { log.next };
+        repetition::find(&log.packets, first, connection.full_rtt_us()?)
     }
 }
 

@@ -512,3 +512,62 @@ fn late_segments_that_halve_the_window_are_reordering_at_either_end() {
         assert_eq!(holder(&flow), ["cwnd", "reordering"], "{is_at_receiver}: {flow:#}");
     }
 }
+
+/// Records of 16 kB that reach their receiver at these times of each period, over a path with a round trip of 86 ms.
+fn records_of_a_proxy(period_us: u64, offsets_us: &[u64]) -> Value {
+    const RTT_US: u64 = 86_000;
+    const SEGMENT_US: u64 = 400;
+    let mut capture = Capture::new(2_000);
+    let mut us = capture.open([10, RTT_US], Some(7)) + 1_000;
+    for _ in 0..60 {
+        for offset_us in offsets_us {
+            for at in 0..11 {
+                let (payload, flags) = if at == 10 { (478, PSH) } else { (MSS, 0) };
+                capture.send(us + offset_us + at * SEGMENT_US, SERVER, payload, flags);
+                if at % 2 == 1 || at == 10 {
+                    capture.ack(us + offset_us + at * SEGMENT_US + 3, CLIENT, capture.sent[SERVER]);
+                }
+            }
+        }
+        us += period_us;
+    }
+    capture.judged(SERVER).unwrap()
+}
+
+/// Each record ends a write, and leaves when ACKs make room for it; or by a clock of the program's.
+#[test]
+fn records_in_a_pattern_that_repeats_each_round_trip_are_a_buffers() {
+    let flow = records_of_a_proxy(86_200, &[0, 29_400, 51_500]);
+    assert_eq!(flow["limited_by"], "sndbuf", "{flow:#}");
+    for (period_us, offsets_us) in [(86_100, vec![0, 28_700, 57_400]), (97_000, vec![0, 29_400, 51_500])] {
+        let flow = records_of_a_proxy(period_us, &offsets_us);
+        assert_eq!(holder(&flow), ["app", "rate"], "{period_us} {offsets_us:?}: {flow:#}");
+    }
+}
+
+/// A program that asks each millisecond whether its last message was acknowledged, near its receiver, which delays its ACKs by 40 ms; or a kernel that
+/// keeps what was written meanwhile.
+fn messages(reactions_us: &[u64], sizes: &[u32]) -> Value {
+    const RTT_US: u64 = 20_000;
+    const DELAY_US: u64 = 43_000;
+    let mut capture = Capture::new(2_000);
+    let mut us = capture.open([10, RTT_US], Some(7)) + 1_000;
+    for (reaction_us, size) in reactions_us.iter().cycle().zip(sizes.iter().cycle()).take(90) {
+        us += reaction_us;
+        capture.send(us, SERVER, *size, PSH);
+        us += DELAY_US;
+        capture.ack(us, CLIENT, capture.sent[SERVER]);
+        us += RTT_US;
+    }
+    capture.judged(SERVER).unwrap()
+}
+
+#[test]
+fn messages_that_follow_delayed_acks_are_held_by_nagle_where_the_kernel_lets_them_out() {
+    let polled = messages(&[350, 380, 790, 1_030, 340, 420, 640, 210, 630], &[700]);
+    assert_eq!(holder(&polled), ["app", "delayed_ack"], "{polled:#}");
+    let held = messages(&[20, 60, 35], &[700]);
+    assert_eq!(holder(&held), ["app", "nagle"], "{held:#}");
+    let of_several_writes = messages(&[350, 380, 790, 1_030, 340], &[700, 1_400]);
+    assert_eq!(holder(&of_several_writes), ["app", "nagle"], "{of_several_writes:#}");
+}

@@ -2,6 +2,7 @@
 
 use super::Risen;
 use crate::limit::Cause;
+use crate::record::Repetition;
 use crate::stacks::Stack;
 
 /// The packets that the sender let out during an interval.
@@ -94,6 +95,8 @@ pub struct ArrivingPackets {
     /// Share of the time that single full segments take which are evenly spaced, at least half of a round trip apart, and in the middle of a write; 0 where
     /// each may follow the ACK of the one before by a round trip.
     pub single_share: f64,
+    /// How its bursts repeat; absent where there are few.
+    pub repetition: Option<Repetition>,
     /// The sender's TCP implementation, where that is known.
     pub sender_stack: Option<Stack>,
     /// What holds its congestion window, if that holds it: the kind of its losses, or timers; absent where nothing is missing.

@@ -168,6 +168,7 @@ impl Numbered {
             udp: self.is_udp().then(|| self.datagrams()),
             packets: None,
             bucket: None,
+            repetition: None,
             datagrams: None,
             ca_state_us: None,
             ca_state_source: (!self.is_udp()).then_some(CaStateSource::Sampled),

@@ -205,6 +205,7 @@ impl ConnectedFlow<'_> {
                 udp: totals.get(i).map(|totals| UdpTotals { sent: counts.sent.get(), ..*totals }),
                 packets: None,
                 bucket: None,
+                repetition: None,
                 datagrams: None,
                 ca_state_us: finals.states.get(&stream).copied(),
                 ca_state_source: self.state_source(finals.states.contains_key(&stream)),

@@ -17,7 +17,7 @@ use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     AnyRow, BucketFit, CaStateSource, CaStateTimes, CountsBefore, Manifest, Observed, PacketSample,
-    PathFacts, Retransmit, StreamEnd, StreamSummary, TcpSample,
+    PathFacts, Repetition, Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
@@ -58,6 +58,8 @@ pub struct ConnectionPackets<'a> {
     pub lives: [Option<TimeInterval>; 2],
     /// The leaky buckets that explain the losses of what it sends and of what it receives.
     pub buckets: [Option<BucketFit>; 2],
+    /// How the bursts of what it receives repeat.
+    pub repetition: Option<Repetition>,
 }
 
 /// What BPF reported of a sending socket since it began to watch.
@@ -296,6 +298,7 @@ impl Connection<'_> {
                 StreamEnd::Sender => self.packets.buckets[0],
                 StreamEnd::Receiver => self.packets.buckets[1],
             },
+            repetition: self.packets.repetition.filter(|_| end == StreamEnd::Receiver),
             ca_state_us: exact.and_then(|exact| exact.ca_state_us),
             ca_state_source: exact.map(|_| CaStateSource::Bpf),
             ..StreamSummary::default()

@@ -8,7 +8,7 @@ use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
 use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, LOSSES_CHANGE_NOTHING, grows};
-use crate::ground::thresholds::Thresholds;
+use crate::ground::thresholds::{PERMILLE, Thresholds};
 use pipefill_core::evidence::{ArrivingPackets, Evidence, SteadyRate};
 use pipefill_core::record::Waiting;
 
@@ -184,8 +184,11 @@ pub(super) const OFFERS_RATE: Rule = Rule {
     holds: |_, _, _| true,
 };
 
-/// Whether data that arrive in bursts come once in each round trip: ACKs let them out, and no clock of the application's.
+/// Whether bursts come once in each round trip, or in a pattern that repeats each: ACKs let them out, and no clock of the application's.
 pub(super) fn comes_with_acks(packets: &ArrivingPackets, t: &Thresholds, trace: &mut Trace) -> bool {
+    if repeats(packets, t, trace) {
+        return true;
+    }
     let mut is_clocked = |bursts: f64| trace.at_most(t.arrival_clocked, (bursts - 1.0).abs());
     match packets.steady {
         Some(rate) => {
@@ -196,6 +199,15 @@ pub(super) fn comes_with_acks(packets: &ArrivingPackets, t: &Thresholds, trace: 
         // Of a few round trips the rates differ by a burst: of the whole time there is one in each.
         None => packets.bursts_in_round_trip.is_some_and(is_clocked),
     }
+}
+
+/// Whether the pattern of the bursts that arrive repeats each round trip, and after no other time.
+pub(super) fn repeats(packets: &ArrivingPackets, t: &Thresholds, trace: &mut Trace) -> bool {
+    let share = |permille: u32| f64::from(permille) / PERMILLE;
+    packets.repetition.is_some_and(|found| {
+        trace.at_least(t.arrival_repeated, share(found.repeated_permille))
+            && trace.at_most(t.arrival_repeated_otherwise, share(found.otherwise_permille))
+    })
 }
 
 /// Whether what arrives comes at the rate of a line that is never idle, behind a queue: then it does not matter that all that was written was sent.

@@ -5,7 +5,7 @@ use super::super::conditions::{
     is_unasked, is_waiting, runs_dry,
 };
 use super::super::rule::{Part, Rule, RuleId};
-use super::app::comes_with_acks;
+use super::app::{comes_with_acks, repeats};
 use super::cwnd::arriving_packets;
 use super::path::{carries_enough, grows};
 use crate::ground::thresholds::Thresholds;
@@ -135,14 +135,15 @@ fn are_large(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
 /// A buffer is emptied and filled again; a congestion window would have grown.
 pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_in_bursts"),
-    question: "Do data arrive in bursts a round trip apart, at the same rate most of the time, without a queue and without losses?",
+    question: "Do data arrive in bursts a round trip apart, or in a pattern that repeats each round trip, at the same rate most of the time, without a queue and without losses?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
-        let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
-        steady.is_some_and(|rate| {
+        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        packets.steady.is_some_and(|rate| {
             trace.at_least(t.arrival_share, rate.share)
                 && (trace.at_least(t.arrival_bursts, rate.unevenness)
-                    || trace.at_least(t.arrival_bursts_often, rate.bursts_in_round_trip))
+                    || trace.at_least(t.arrival_bursts_often, rate.bursts_in_round_trip)
+                    || repeats(&packets, t, trace))
                 && trace.at_most(t.arrival_flat_of_bursts, rate.rtt_risen)
         })
     },

@@ -5,6 +5,7 @@ use pipefill_core::evidence::{
     ArrivalPattern, Arrivals, ArrivalsOfAll, ArrivingPackets, DelayedAcks, Growth, Risen, Settled, SteadyRate,
 };
 use pipefill_core::limit::Cause;
+use pipefill_core::record::Repetition;
 use pipefill_core::stacks::Stack;
 
 #[test]
@@ -235,6 +236,26 @@ fn silence_in_which_nothing_is_outstanding_is_the_applications() {
     assert_eq!(rule(0.6, 0.0), "app.rate.arrives_after_pauses");
     assert_eq!(rule(0.59, 0.0), "sndbuf.arrives_apart", "ACKs may have let it out");
     assert_eq!(rule(0.6, 0.01), "sndbuf.arrives_apart", "or a timer");
+}
+
+#[test]
+fn a_pattern_of_bursts_that_repeats_each_round_trip_is_no_clock_of_an_application() {
+    let rule = |repeated_permille, otherwise_permille| {
+        rule_of_packets(|arrivals, packets| {
+            arrivals.whole.disordered_share = 0.0;
+            packets.dry_share = 0.9;
+            packets.repetition = Some(Repetition { bursts: 30, repeated_permille, otherwise_permille });
+            packets.steady = Some(SteadyRate {
+                share: 1.0,
+                unevenness: 0.3,
+                rtt_risen_most: 1.0,
+                rtt_risen: 1.0,
+                bursts_in_round_trip: 0.0,
+            });
+        })
+    };
+    assert_eq!(rule(800, 600), "sndbuf.arrives_in_bursts");
+    assert_eq!([rule(790, 100), rule(1_000, 610)], ["app.rate.arrives_unasked"; 2]);
 }
 
 #[test]
