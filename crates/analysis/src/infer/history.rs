@@ -165,8 +165,11 @@ impl<'a> History<'a> {
         if mss > 0 {
             through.frame.1 = u64::from(mss);
         }
+        let is_measured =
+            acked.is_none_or(|bytes| through.points.back().is_none_or(|&(_, before)| bytes > before));
         through.points.extend(acked.map(|bytes| (t_us, bytes)));
-        if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
+        // Without an ACK the round trip is one of before: of an idle stream, of a time without the queue.
+        if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us.filter(|_| is_measured)) {
             let direction = through.direction.index();
             let bytes = queue::bytes_of(path, through.direction, rtt_us, self.thresholds);
             self.queues[direction].extend(bytes.map(|bytes| (t_us, bytes)));

@@ -1,6 +1,8 @@
 //! What synthetic samples of a sender tell of their path.
 
+use super::history::History;
 use super::*;
+use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::STANDARD;
 use pipefill_core::cell::{Direction, Family};
 use pipefill_core::record::{LossKind, Origin, TcpSample};
@@ -80,6 +82,26 @@ fn a_queue_that_stands_gives_the_rate_and_one_that_does_not_gives_none() {
     assert_eq!(rate_mbit(&facts(|_, _| {})), None, "nobody tried it");
     let written_slowly = facts(|_, info| (info.srtt_us, info.notsent_bytes) = (Some(35_000), Some(0)));
     assert_eq!(rate_mbit(&written_slowly), None, "the application offered no more");
+}
+
+/// As the control connection of FTP beside its transfer.
+#[test]
+fn a_stream_that_gets_no_acks_says_nothing_of_the_queue() {
+    let facts = facts(|_, info| info.srtt_us = Some(35_000));
+    let manifest = synthetic::manifest("[[flow]]\nparallel = 2\n");
+    let mut run = KnownRun::of(&manifest);
+    (run.plan, run.path) = (None, KnownPath::inferred(Family::Ipv4, &facts));
+    let mut history = History::of(&run, &STANDARD);
+    for n in 0..100 {
+        for (stream, acked, srtt_us) in [(0, n * 10 * BYTES_A_MS, 35_000), (1, 300, BASE_US)] {
+            let info = TcpInfo { bytes_acked: Some(acked), srtt_us: Some(srtt_us), ..TcpInfo::default() };
+            history.push(&AnyRow::Tcp(TcpSample::of_info(n * 10_000, stream, StreamEnd::Sender, info)));
+        }
+    }
+    let window = TimeInterval { from_us: 100_000, to_us: 900_000 };
+    let held: Vec<u64> = history.queue_samples(Direction::Forward, window).collect();
+    assert!(held.len() > 75 && held.iter().all(|&bytes| bytes == 18_757), "{held:?}");
+    assert!(history.waits(Direction::Forward, window).count() > 75);
 }
 
 #[test]
