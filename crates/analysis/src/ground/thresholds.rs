@@ -244,7 +244,7 @@ thresholds! {
     /// … where data waited to be sent or acknowledged for this part of the time.
     reading_busy: Judge, Share = 0.50, Source::Kernel("tcp_chrono_start()");
 
-    /// A bucket that lets any rate pass for this part of a flow's time is said.
+    /// A bucket that lets any rate pass for this part of a flow's time, or of its bytes, is said.
     unlimited_told: Judge, Share = 0.05, Source::Catalogue;
 
     /// A bucket this many times as large as the queue behind it lets bursts through and drops what follows: a policer.

@@ -531,15 +531,16 @@ impl<'a> JudgedFlow<'a> {
         is_carried(offered, carried.sum(), thresholds)
     }
 
-    /// While its bottleneck's bucket was not empty, where that is a considerable part of its time, and let more pass than the rate.
+    /// While its bottleneck's bucket was not empty, where that is a considerable part of its time or of its bytes, and let more pass than the rate.
     fn unlimited(&self, facts: &RunFacts<'_>, thresholds: &Thresholds) -> Option<UnlimitedStart> {
         let way = facts.way(self.flow.direction);
         let life = facts.run.streams_of(self.index).map(interval::life).reduce(TimeInterval::around)?;
-        let carried = facts.run.streams_of(self.index).map(|stream| stream.received_bytes).sum();
+        let carried: u64 = facts.run.streams_of(self.index).map(|stream| stream.received_bytes).sum();
         let is_beyond_the_rate = life.bps(carried) > way.rate(life)?.value.bps() as f64;
         let lasted_us = self.within_burst_to_us.saturating_sub(life.from_us);
-        let share = lasted_us as f64 / life.length_us().max(1) as f64;
-        let is_told = is_beyond_the_rate && share >= thresholds.unlimited_told.value();
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let share = share(lasted_us, life.length_us()).max(share(way.burst.min(carried), carried));
+        let is_told = lasted_us > 0 && is_beyond_the_rate && share >= thresholds.unlimited_told.value();
         is_told.then_some(UnlimitedStart { bucket_bytes: way.burst, lasted_us })
     }
 

@@ -39,6 +39,22 @@ fn a_bucket_that_hides_the_rate_is_said_and_a_small_one_proposed() {
     assert!(!verdict.contains("token bucket"), "{verdict}");
 }
 
+/// With the queue that tc makes of its latency hosts are done with the bucket within milliseconds, and the warm-up leaves them out.
+#[test]
+fn a_bucket_that_most_bytes_fit_into_is_said_however_short_it_lasts() {
+    for warmup in ["", "warmup = \"0s\"\n"] {
+        let scenario = format!(
+            "name = \"bucket\"\n[path]\nrate = \"10mbit\"\nrtt = \"1ms\"\nburst = \"256MiB\"\nqueue = \"262175KiB\"\n\
+             [[flow]]\nduration = \"10s\"\n[run]\nrepeat = 1\n{warmup}"
+        );
+        let cell = &cells(&scenario)[0];
+        let verdict = cell["verdict"].as_str().unwrap();
+        assert!(verdict.contains("The token bucket (268 MB) let any rate pass for the first"), "{verdict}");
+        assert!(!verdict.contains("excess"), "said once: {verdict}");
+        assert_eq!(first_advice(cell), ("bottleneck", "path.burst=32768B"), "{cell:#}");
+    }
+}
+
 /// An ingress policer as Open vSwitch makes it, by a bucket of the bottleneck and by the key for it.
 #[test]
 fn a_policer_whose_bucket_is_small_is_one_at_any_round_trip() {

@@ -199,7 +199,8 @@ fn path(judged: &JudgedFlow) -> String {
             ", so it is full, and the rest waits in its queue".to_owned()
         }
         true if goodput_bps as f64 > ABOVE * possible as f64 => {
-            format!(", so it is {}{EARLIER}", filled(share))
+            let why = if figures.unlimited.is_some() { "" } else { EARLIER };
+            format!(", so it is {}{why}", filled(share))
         }
         true if share < FULL && shares_with_acks(judged) => {
             format!(", so it is {} of data; ACKs of the other direction take the rest", filled(share))
