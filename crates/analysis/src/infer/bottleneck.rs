@@ -162,8 +162,11 @@ impl DirectionRounds<'_> {
             let shrunk = of_stream.iter().filter(|round| round.has_shrunk).count() as f64;
             shrunk <= t.slow_reader.value() * of_stream.len() as f64
         };
+        // Where smoothed round trips stand for the least one, a single long one makes another long.
+        let is_smoothed = self.base_rtt_us.origin == Origin::Inferred;
         let stands = |round: &&Round| {
-            round.rtt_us.0 >= self.base_us() + standing_us(self.base_us(), t)
+            let above_us = if is_smoothed { round.rttvar_us } else { 0 };
+            round.rtt_us.0 >= self.base_us() + standing_us(self.base_us(), t).max(above_us)
                 && round.unsent_share >= t.round_open.value()
                 && counts(round)
                 && self.in_flight(round) >= t.plateau_segments.whole() * mss

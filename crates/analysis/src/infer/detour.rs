@@ -119,6 +119,7 @@ mod tests {
                 unacked: (100 + grown) * 1_448,
                 srtt_us: Some(if is_longer { 92_000 } else { 11_000 }),
                 data_rtt_us: None,
+                rttvar_us: 0,
                 retransmits: 9,
                 rto_count: 0,
                 has_unsent: true,

@@ -11,6 +11,8 @@ pub(super) struct Round {
     pub(super) interval: TimeInterval,
     /// Least and largest smoothed round trip, without delays of ACKs.
     pub(super) rtt_us: (u64, u64),
+    /// By how much single ones differ from the smoothed ones.
+    pub(super) rttvar_us: u64,
     /// Share of its samples with written data that was not sent.
     pub(super) unsent_share: f64,
     /// Share with a closed window.
@@ -50,6 +52,7 @@ fn round(cut: &Cut<'_, TrackSample>, mss: u64, thresholds: &Thresholds) -> Optio
     Some(Round {
         interval: cut.interval,
         rtt_us: (rtts().min()?, rtts().max()?),
+        rttvar_us: cut.samples.iter().map(|sample| sample.rttvar_us).max().unwrap_or(0),
         unsent_share: share(|sample| sample.has_unsent),
         closed_share: share(|sample| sample.is_closed),
         has_shrunk: cut.samples.iter().any(|sample| sample.is_closed && sample.has_shrunk),

@@ -23,6 +23,8 @@ pub(super) struct SenderSample {
     /// Payload segments of the other side so far.
     pub(super) heard: Option<u64>,
     pub(super) srtt_us: Option<u64>,
+    /// By how much single ones differ from it in the mean.
+    pub(super) rttvar_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
     /// How much longer its last ACK was under way than the fastest one.
     pub(super) ack_delay_us: Option<u64>,
@@ -80,6 +82,7 @@ impl SenderSample {
             in_flight: info.in_flight_bytes.unwrap_or(info.unacked_bytes),
             heard: info.data_segs_in.map(u64::from),
             srtt_us: info.srtt_us.map(u64::from),
+            rttvar_us: info.rttvar_us.map(u64::from),
             min_rtt_us: info.min_rtt_us.map(u64::from),
             ack_delay_us: None,
             has_unsent: Some(info.may_have_unsent() && !is_held_tail(info)),

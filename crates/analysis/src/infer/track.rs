@@ -22,6 +22,8 @@ pub(super) struct TrackSample {
     pub(super) srtt_us: Option<u64>,
     /// The same without what ACKs waited for on their way: what a queue of the data makes of it.
     pub(super) data_rtt_us: Option<u64>,
+    /// By how much single ones differ from it in the mean; 0 where that is not known.
+    pub(super) rttvar_us: u64,
     pub(super) retransmits: u32,
     pub(super) rto_count: u32,
     /// Written data that was never sent.
@@ -161,6 +163,7 @@ impl Track {
                 unacked: flights.iter().map(|&(_, flight)| flight).max().unwrap_or(0),
                 srtt_us: row.receiver_rtt_us.map(u64::from),
                 data_rtt_us: row.receiver_rtt_us.and_then(|_| receiver_rtt_of(row, thresholds)),
+                rttvar_us: 0,
                 retransmits: row.retransmits,
                 rto_count,
                 has_unsent: false,
@@ -186,6 +189,7 @@ impl Track {
             acked: sample.acked.unwrap_or(0),
             unacked: sample.unacked,
             srtt_us: sample.srtt_us,
+            rttvar_us: sample.rttvar_us.unwrap_or(0),
             data_rtt_us: sample
                 .srtt_us
                 .map(|us| data_rtt_us(us, (sample.min_rtt_us, sample.ack_delay_us), thresholds)),

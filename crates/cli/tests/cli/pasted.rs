@@ -72,6 +72,21 @@ fn smoothed_round_trips_that_differ_a_little_are_no_queue() {
     }
 }
 
+/// On a machine that is busy for a moment: the mean deviation is as large as what the round trip is above its least.
+#[test]
+fn a_smoothed_round_trip_that_a_single_long_one_makes_long_is_no_queue() {
+    let folder = Folder::new();
+    let mut output = behind_a_buffer([42_899, 40_577, 42_982, 73_323]);
+    let readings = [(2_802_797, 4_701), (2_764_800, 801), (2_992_640, 4_755), (2_433_024, 41_646)];
+    for (at, (bytes, rttvar_us)) in readings.into_iter().enumerate() {
+        let stream = &mut output["intervals"][at]["streams"][0];
+        (stream["bytes"], stream["rttvar"]) = (bytes.into(), rttvar_us.into());
+    }
+    folder.write("iperf3.json", &output.to_string());
+    let found = explained(&folder, &["iperf3.json"]);
+    assert_ne!(found["connections"][0]["limited_by"], "path", "{found:#}");
+}
+
 #[test]
 fn iperf3_json_behind_a_receive_window_is_limited_by_it_with_the_arithmetic_and_the_remedy() {
     let folder = Folder::new();
