@@ -20,6 +20,8 @@ use std::time::Duration;
 const CONNECTIONS_MAX: usize = 200_000;
 /// Samples of one connection: two minutes at one look a second, and more than an epoch at any rate.
 const SAMPLES_MAX: usize = 600;
+/// The same of a program behind a path of its own, which is judged when it is over: a minute at the looks of a busy connection.
+pub(crate) const SAMPLES_OF_A_PROGRAM: usize = 6_000;
 /// Samples of all connections together: where more are not idle, each keeps fewer, at least the last two.
 const SAMPLES_ALL: usize = 600 * 500;
 /// How many closed connections are kept for the findings.
@@ -102,8 +104,10 @@ pub(crate) struct Gone {
 }
 
 /// All connections by their cookies.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tracker {
+    /// Samples of one connection at most.
+    samples_max: usize,
     connections: HashMap<u64, Tracked>,
     /// Cookies of those over loopback by their local and remote address: each has its other end here too.
     on_loopback: HashMap<(SocketAddr, SocketAddr), u64>,
@@ -129,7 +133,30 @@ struct Confirmed {
     t_us: u64,
 }
 
+impl Default for Tracker {
+    fn default() -> Self {
+        Self::keeping(SAMPLES_MAX)
+    }
+}
+
 impl Tracker {
+    /// No connection yet; of each so many samples are kept.
+    pub(crate) fn keeping(samples_max: usize) -> Self {
+        Self {
+            samples_max,
+            connections: HashMap::default(),
+            on_loopback: HashMap::default(),
+            look: 0,
+            lively: 0,
+            asked_for: Vec::new(),
+            shown: Vec::new(),
+            busy: Vec::new(),
+            confirmed: Confirmed::default(),
+            gone: Gone::default(),
+            appeared: 0,
+        }
+    }
+
     /// A look at all sockets begins.
     pub(crate) fn begin(&mut self) {
         self.look += 1;
@@ -138,7 +165,7 @@ impl Tracker {
 
     /// Takes a socket at `t_us`; `is_all` where all are looked at, not only the busy ones.
     pub(crate) fn push(&mut self, seen: &SocketReport<'_>, t_us: u64, is_all: bool) {
-        let most = (SAMPLES_ALL / self.lively.max(1)).clamp(2, SAMPLES_MAX);
+        let most = (SAMPLES_ALL / self.lively.max(1)).clamp(2, self.samples_max);
         if is_all {
             self.shown.push(seen.cookie);
         }
@@ -718,6 +745,20 @@ mod tests {
         }
         let (samples, room) = at_end(&tracker);
         assert!(samples == 1 && room <= 4 && !tracker.get(1).unwrap().is_busy, "{samples} of {room}");
+    }
+
+    #[test]
+    fn of_a_program_behind_a_path_more_is_kept_than_of_any_connection() {
+        let looks = 2 * SAMPLES_MAX as u64;
+        let kept = |mut tracker: Tracker| {
+            for at in 0..looks {
+                let figures = Figures { acked: at * 1_000, unacked: 0, segments: at as u32 };
+                look_at(&mut tracker, at, &socket_report(1, &info(figures)));
+            }
+            tracker.get(1).unwrap().samples.len()
+        };
+        assert_eq!(kept(Tracker::default()), SAMPLES_MAX);
+        assert_eq!(kept(Tracker::keeping(SAMPLES_OF_A_PROGRAM)), looks as usize);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::meter::{FINDINGS_US, Meter, Metrics};
 use crate::peer::Peer;
 use crate::processes::{Processes, inodes_of};
 use crate::short_list::ShortList;
-use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
+use crate::tracker::{Closed, Gone, SAMPLES_OF_A_PROGRAM, Tracked, Tracker, micros};
 use crate::udp_sockets::UdpSockets;
 use crate::unseen::Unseen;
 use pipefill_analysis::findings::connections::{
@@ -145,10 +145,14 @@ impl Watcher {
         let unseen = is_of_all.then(|| Unseen::start(netns.as_deref())).flatten();
         let local_buffers = buffer_limits(netns.as_deref());
         let udp = (what.filter.wants_udp() && what.emulated.is_none()).then(UdpSockets::default);
+        let tracker = match what.emulated {
+            Some(_) => Tracker::keeping(SAMPLES_OF_A_PROGRAM),
+            None => Tracker::default(),
+        };
         Ok(Self {
             what,
             diag,
-            tracker: Tracker::default(),
+            tracker,
             processes: Processes::default(),
             began,
             next: Instant::now(),

@@ -687,6 +687,10 @@ thresholds! {
     window_of_buffer: Judge, Share = 0.40, Source::Kernel("tcp_win_from_space()");
     /// … and a window below this part of what its scale is made for has a smaller buffer than that: one that a program has set after the handshake, or a smaller `tcp_rmem` beside a large `rmem_max`.
     window_of_scale: Judge, Share = 0.20, Source::Kernel("tcp_select_initial_window()");
+    /// Nobody makes `tcp_rmem` so small that a window is less than this part of what `rmem_max` has made the scale for …
+    window_far_of_scale: Judge, Share = 0.004, Source::Kernel("tcp_select_initial_window()");
+    /// … and less than this part of what Linux's usual maximum has its scale for: a program has set the buffer.
+    window_far_of_usual: Judge, Share = 0.10, Source::Kernel("tcp_init()");
     /// Linux before 4.20 advertised no more segments than this in a SYN, whatever its buffer was: 20 of 1460 bytes, and one more of 1448 may fit.
     syn_window_segments: Judge, Count = 21.0, Source::Kernel("tcp_default_init_rwnd()");
     /// A window that is more than this many times its first one has grown with its buffer: half of a buffer is window at first, and all of it at most.

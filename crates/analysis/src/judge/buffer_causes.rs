@@ -175,10 +175,16 @@ fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<C
     if scale < USUAL_SCALE {
         return Some(Cause::Maximum);
     }
-    let is_most = window.bytes as f64 >= thresholds.window_of_scale.value() * promised as f64;
+    let is_at_least = |part: f64, of: u64| window.bytes as f64 >= part * of as f64;
+    if is_at_least(thresholds.window_of_scale.value(), promised) || begins_small(buffers, thresholds) {
+        return Some(Cause::Maximum);
+    }
     // Else a program has set the buffer after the handshake, or `rmem_max` has made the scale and `tcp_rmem` is smaller: the SYN shows a `tcp_rmem`
-    // that is not the usual one.
-    (is_most || begins_small(buffers, thresholds)).then_some(Cause::Maximum)
+    // that is not the usual one, and nobody makes it that small.
+    let usual = 1 << (u32::from(USUAL_SCALE) + SCALE_BITS);
+    let is_far_below = !is_at_least(thresholds.window_far_of_scale.value(), promised)
+        && !is_at_least(thresholds.window_far_of_usual.value(), usual);
+    is_far_below.then_some(Cause::Program)
 }
 
 /// Whether the SYN shows a first buffer that is too small for the scale: not one that a program has set by then, nor the usual one. Of half of it a SYN
@@ -341,7 +347,9 @@ mod tests {
             assert_eq!(of_stack(stack, steady(65_536), 8, None), None, "Windows always sends this scale");
             assert_eq!(of_stack(stack, growing(65_536), 8, None), Some(Cause::Autotuning), "any stack's");
         }
-        assert_eq!(rwnd(steady(86_000), 10, None), None, "set after the handshake, or a smaller tcp_rmem");
+        assert_eq!(rwnd(steady(86_000), 7, None), None, "set after the handshake, or a smaller tcp_rmem");
+        assert_eq!(rwnd(steady(86_000), 10, None), Some(Cause::Program), "nobody makes that so small");
+        assert_eq!(rwnd(steady(1_000_000), 14, None), None, "a tcp_rmem that nobody raised with rmem_max");
         assert_eq!(rwnd(steady(3_145_728), 7, None), Some(Cause::Maximum));
         let small = |stack, window| of_stack(stack, window, 3, None);
         let grown = Some(Plateau { first_bytes: 65_536, ..steady(300_000).unwrap_or_default() });
@@ -418,9 +426,10 @@ mod tests {
             assert_eq!(rwnd(Some(32_120), scale), Some(Cause::Maximum), "half of 64 KiB");
             assert_eq!(rwnd(Some(48_180), scale), Some(Cause::Maximum), "half of 96 KiB");
             for usual in [64_240, 65_160, 65_535, 29_200, 28_960, 14_600] {
-                assert_eq!(rwnd(Some(usual), scale), None, "{usual}: Linux's own");
+                let own = (scale > 7).then_some(Cause::Program);
+                assert_eq!(rwnd(Some(usual), scale), own, "{usual}: Linux's own");
             }
-            assert_eq!(rwnd(None, scale), None);
+            assert_eq!(rwnd(None, scale), (scale > 7).then_some(Cause::Program));
         }
         assert_eq!(rwnd(Some(16_060), 0), Some(Cause::Program), "set before the handshake");
     }
