@@ -237,7 +237,10 @@ impl Transfer {
         let (sends, _) = self.places[index];
         let end = if sends { StreamEnd::Sender } else { StreamEnd::Receiver };
         let stream = u32::try_from(index).ok()?;
-        sample_tcp(self.shared.clock, stream, end, self.socket(index), false)
+        let (senders, receivers) = (&self.shared.senders, &self.shared.receivers);
+        let (_, at) = self.places[index];
+        let counts = if sends { &senders.counts[at] } else { &receivers.counts[at] };
+        sample_tcp(self.shared.clock, (stream, end), (self.socket(index), counts.way(end)), false)
     }
 
     /// What the kernel takes for the MTU of the path of stream `index`, bytes.

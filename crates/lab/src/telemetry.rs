@@ -12,6 +12,7 @@ use crate::sys::thread;
 use crate::threads::{Scheduled, Threads};
 use crate::trace::Trace;
 use crate::traffic::counts::StreamCounts;
+use crate::traffic::give_way::GiveWay;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipefill_core::cell::{Direction, Protocol};
@@ -121,7 +122,8 @@ impl Telemetry<'_> {
                 Protocol::Tcp => {
                     let ends = [(StreamEnd::Sender, probe.sender), (StreamEnd::Receiver, probe.receiver)];
                     for (end, socket) in ends {
-                        let row = sample_tcp(self.clock, probe.stream, end, socket, is_full);
+                        let way = probe.counts.way(end);
+                        let row = sample_tcp(self.clock, (probe.stream, end), (socket, way), is_full);
                         let Some(row) = row else { continue };
                         if end == StreamEnd::Sender && row.info.ssthresh_bytes.is_none() {
                             notes.slow_start_until = self.clock.now().after(self.every);
@@ -188,13 +190,12 @@ const READ_AGAIN_WITHIN: Duration = Duration::from_millis(5);
 /// One sample of one end, `is_full` with the raw bytes; `None` where the kernel no longer answers for the socket.
 pub(crate) fn sample_tcp(
     clock: RunClock,
-    stream: u32,
-    end: StreamEnd,
-    socket: &Socket,
+    (stream, end): (u32, StreamEnd),
+    (socket, way): (&Socket, &GiveWay),
     is_full: bool,
 ) -> Option<TcpSample> {
     let mut bytes = [0; 512];
-    let (t_us, len) = read_in_time(clock, socket, &mut bytes)?;
+    let (t_us, len) = read_in_time(clock, (socket, way), &mut bytes)?;
     let memory = mem_info(socket).ok();
     Some(TcpSample {
         t_us,
@@ -210,7 +211,12 @@ pub(crate) fn sample_tcp(
 }
 
 /// When the kernel told of the socket, and the length of what it told; `None` where it no longer answers.
-fn read_in_time(clock: RunClock, socket: &Socket, bytes: &mut [u8; 512]) -> Option<(u64, usize)> {
+fn read_in_time(
+    clock: RunClock,
+    (socket, way): (&Socket, &GiveWay),
+    bytes: &mut [u8; 512],
+) -> Option<(u64, usize)> {
+    let _asked = way.ask();
     let began = clock.now();
     let mut before = began;
     loop {

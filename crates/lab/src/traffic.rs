@@ -7,6 +7,7 @@ pub(crate) mod application;
 mod awake;
 pub(crate) mod connect;
 pub(crate) mod counts;
+pub(crate) mod give_way;
 mod moderation;
 pub(crate) mod ping;
 pub(crate) mod tcp;

@@ -243,7 +243,14 @@ impl Traffic<'_> {
             .iter()
             .map(|probe| {
                 (probe.protocol == Protocol::Tcp)
-                    .then(|| sample_tcp(clock, probe.stream, StreamEnd::Sender, probe.sender, true))
+                    .then(|| {
+                        sample_tcp(
+                            clock,
+                            (probe.stream, StreamEnd::Sender),
+                            (probe.sender, probe.counts.way(StreamEnd::Sender)),
+                            true,
+                        )
+                    })
                     .flatten()
                     .map(|sample| sample.info)
             })

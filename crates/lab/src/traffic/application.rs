@@ -80,6 +80,7 @@ impl Programs<'_> {
         }
         let most = usize::try_from(stream.end.read_max()).unwrap_or(buffer.len()).min(buffer.len());
         let Some(bytes) = taken(self.sockets[i].recv(&mut buffer[..most]))? else { return Ok(false) };
+        self.counts[i].way(self.side).where_asked();
         let now = self.clock.now();
         stream.is_open = bytes > 0;
         stream.end.read(now, bytes);
@@ -114,6 +115,7 @@ impl Programs<'_> {
                 stream.was_held = true;
                 return Ok(());
             };
+            self.counts[i].way(self.side).where_asked();
             stream.end.wrote(bytes);
             if self.side == StreamEnd::Sender {
                 self.counts[i].sent_bytes.add(bytes);

@@ -1,5 +1,7 @@
 //! What a stream has done so far, written by its own threads and read by the telemetry.
 
+use super::give_way::GiveWay;
+use pipefill_core::record::StreamEnd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter with one writer and any number of readers.
@@ -64,4 +66,13 @@ pub(crate) struct StreamCounts {
     pub(crate) started_ns: Count,
     /// When the receiver had its last byte, nanoseconds of the run; 0 = none yet.
     pub(crate) last_received_ns: Count,
+    /// Who samples the sending socket, and the receiving one, asks the workers here.
+    ways: [GiveWay; 2],
+}
+
+impl StreamCounts {
+    /// Where the worker with the socket of `end` gives way.
+    pub(crate) fn way(&self, end: StreamEnd) -> &GiveWay {
+        &self.ways[usize::from(end == StreamEnd::Receiver)]
+    }
 }

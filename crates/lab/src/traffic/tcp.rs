@@ -9,6 +9,7 @@ use crate::lateness::LatenessMeter;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
 use pipefill_core::cell::Writer;
+use pipefill_core::record::StreamEnd;
 use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;
@@ -78,6 +79,7 @@ impl TcpSender<'_> {
                 match taken(socket.send(&zeros))? {
                     Some(bytes) => {
                         counts.sent_bytes.add(bytes);
+                        counts.way(StreamEnd::Sender).where_asked();
                         *writable = self.writer == Writer::Blocking;
                     }
                     None => *writable = false,
@@ -167,6 +169,7 @@ impl PacedStream {
                 return Ok(());
             };
             counts.sent_bytes.add(bytes);
+            counts.way(StreamEnd::Sender).where_asked();
             self.written += usize::try_from(bytes).unwrap_or(0);
             if self.written == zeros.len() {
                 if !was_held {
@@ -214,6 +217,7 @@ impl TcpReceiver<'_> {
                     Some(0) => open[i] = false,
                     Some(bytes) => {
                         self.counts[i].received_bytes.add(bytes);
+                        self.counts[i].way(StreamEnd::Receiver).where_asked();
                         let now = self.clock.now();
                         self.counts[i].last_received_ns.set(now.nanos());
                         if self.discards {
