@@ -57,6 +57,14 @@ pub struct Sampling {
     left_out: u64,
 }
 
+/// What the packets of both directions show together.
+#[derive(Debug)]
+struct Patterns {
+    buckets: [Option<BucketFit>; 2],
+    /// Of the data that arrive near the capture point.
+    repetition: Option<Repetition>,
+}
+
 /// A connection that has been sampled to its end.
 #[derive(Debug)]
 pub struct Watched {
@@ -66,10 +74,8 @@ pub struct Watched {
     every_ns: u64,
     happened: Happened,
     answers: [Answers; 2],
-    /// Boxed: most connections lose nothing.
-    buckets: Option<Box<[Option<BucketFit>; 2]>>,
-    /// Of the data that arrive near the capture point.
-    repetition: Option<Box<Repetition>>,
+    /// Boxed: most connections have neither.
+    patterns: Option<Box<Patterns>>,
     /// [`Self::know_clock`]; 0 before.
     resolution_us: u32,
 }
@@ -175,17 +181,13 @@ impl Observer for Sampling {
             return;
         }
         let (mut samples, mut every_ns, mut happened) = (Vec::new(), EVERY_NS, Happened::default());
-        let (mut answers, mut buckets, mut repetition) = ([Answers::default(); 2], None, None);
+        let (mut answers, mut patterns) = ([Answers::default(); 2], None);
         if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
             let ends_ns = followed.conversation.finish(connection);
             let waits = Side::BOTH.map(|side| followed.conversation.waits(side));
             followed.samples.iter_mut().for_each(|pair| pair.end_waits(waits, ends_ns));
             answers = Side::BOTH.map(|side| followed.conversation.answers(side));
-            let found = Side::BOTH.map(|side| followed.packet_logs.bucket(connection, side));
-            buckets = found.iter().any(Option::is_some).then(|| Box::new(found));
-            let sender = connection.near().map(Side::other);
-            repetition =
-                sender.and_then(|sender| followed.packet_logs.repetition(connection, sender)).map(Box::new);
+            patterns = Patterns::of(&followed.packet_logs, connection).map(Box::new);
             (samples, every_ns) = (followed.samples, followed.every_ns);
             happened = followed.events.into_happened();
             samples.reserve_exact(1);
@@ -205,8 +207,7 @@ impl Observer for Sampling {
             every_ns,
             happened,
             answers,
-            buckets,
-            repetition,
+            patterns,
             resolution_us: 0,
         });
     }
@@ -343,7 +344,23 @@ impl Followed {
     }
 }
 
+impl Patterns {
+    /// `None` where there are none.
+    fn of(logs: &PacketLogs, connection: &Connection) -> Option<Self> {
+        let buckets = Side::BOTH.map(|side| logs.bucket(connection, side));
+        let sender = connection.near().map(Side::other);
+        let repetition = sender.and_then(|sender| logs.repetition(connection, sender));
+        let has_some = repetition.is_some() || buckets.iter().any(Option::is_some);
+        has_some.then_some(Self { buckets, repetition })
+    }
+}
+
 impl Watched {
+    /// What its packets show; `None` where the capture's clock is coarse.
+    fn patterns(&self) -> Option<&Patterns> {
+        self.patterns.as_deref().filter(|_| self.resolution_us == 0)
+    }
+
     /// From one sample to the next, nanoseconds.
     pub const fn every_ns(&self) -> u64 {
         self.every_ns
@@ -356,13 +373,12 @@ impl Watched {
 
     /// The leaky bucket that explains the losses of the data of `sender`; `None` where the capture's clock is coarse.
     pub fn bucket(&self, sender: Side) -> Option<BucketFit> {
-        self.buckets.as_ref().filter(|_| self.resolution_us == 0)?[sender as usize]
+        self.patterns()?.buckets[sender as usize]
     }
 
     /// How the bursts of the data of `sender` repeat, where its receiver is near; `None` where the capture's clock is coarse.
     pub fn repetition(&self, sender: Side) -> Option<Repetition> {
-        let is_far = self.connection.near() == Some(sender.other());
-        self.repetition.as_deref().copied().filter(|_| is_far && self.resolution_us == 0)
+        self.patterns()?.repetition.filter(|_| self.connection.near() == Some(sender.other()))
     }
 
     /// How fast `side` answers requests; none where the capture's clock is too coarse for its ACKs.
