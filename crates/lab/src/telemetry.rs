@@ -72,6 +72,8 @@ impl Telemetry<'_> {
     /// start. Ends early where `rows` takes no more.
     pub(crate) fn run(&self, rows: &Rows) -> Sampled {
         thread::without_timer_slack();
+        // Who gives way to it waits until it runs.
+        thread::short_slices();
         let mut notes =
             Notes { lateness: LatenessMeter::new(), samples_taken: 0, slow_start_until: Time::ZERO };
         // Who has stopped listening says why when it is joined.
