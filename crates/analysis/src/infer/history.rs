@@ -35,6 +35,8 @@ struct Through {
     frame: (Protocol, u64),
     /// Payload: acknowledged (TCP), received (UDP).
     points: Points,
+    /// What is acknowledged, in order and selectively, at the last sample.
+    heard: [Option<u64>; 2],
     window: OpenWindow,
     /// Whether a sample of its sender shows that the sending process gave it nothing, and that the receiving one read nothing.
     starved: VecDeque<(u64, [bool; 2])>,
@@ -91,6 +93,7 @@ impl<'a> History<'a> {
                 other => (other, headers.mss()),
             },
             points: Points::new(),
+            heard: [None; 2],
             window: OpenWindow::default(),
             starved: VecDeque::new(),
         };
@@ -115,18 +118,16 @@ impl<'a> History<'a> {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 let info = &row.info;
                 let rtt_us = info.srtt_us.map(u64::from);
-                self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), rtt_us);
+                let heard = [info.bytes_acked, info.delivered_segments.map(u64::from)];
+                self.acknowledged((row.stream, row.t_us), heard, info.mss_bytes, rtt_us);
                 if let Some(through) = self.streams.get_mut(&row.stream) {
                     through.observe_ends(row, self.thresholds);
                 }
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
-                self.acknowledged(
-                    row.stream,
-                    row.t_us,
-                    (Some(row.acked_bytes), row.mss_bytes.into()),
-                    queue::data_rtt_of(row, self.thresholds),
-                );
+                let heard = [row.acked_bytes, row.sacked_segments.into()].map(Some);
+                let rtt_us = queue::data_rtt_of(row, self.thresholds);
+                self.acknowledged((row.stream, row.t_us), heard, row.mss_bytes.into(), rtt_us);
             }
             AnyRow::Udp(row) => {
                 if let Some(through) = self.streams.get_mut(&row.stream) {
@@ -153,21 +154,20 @@ impl<'a> History<'a> {
         }
     }
 
-    /// A sender's sample: payload acknowledged so far, the payload of a segment, and the round trip of the data.
+    /// A sender's sample: what is acknowledged so far, in order (payload) and selectively, the payload of a segment, and the round trip of the data.
     fn acknowledged(
         &mut self,
-        stream: u32,
-        t_us: u64,
-        (acked, mss): (Option<u64>, u32),
+        (stream, t_us): (u32, u64),
+        heard: [Option<u64>; 2],
+        mss: u32,
         rtt_us: Option<u64>,
     ) {
         let Some(through) = self.streams.get_mut(&stream) else { return };
         if mss > 0 {
             through.frame.1 = u64::from(mss);
         }
-        let is_measured =
-            acked.is_none_or(|bytes| through.points.back().is_none_or(|&(_, before)| bytes > before));
-        through.points.extend(acked.map(|bytes| (t_us, bytes)));
+        let is_measured = heard == [None; 2] || std::mem::replace(&mut through.heard, heard) != heard;
+        through.points.extend(heard[0].map(|bytes| (t_us, bytes)));
         // Without an ACK the round trip is one of before: of an idle stream, of a time without the queue.
         if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us.filter(|_| is_measured)) {
             let direction = through.direction.index();

@@ -93,8 +93,15 @@ fn a_stream_that_gets_no_acks_says_nothing_of_the_queue() {
     (run.plan, run.path) = (None, KnownPath::inferred(Family::Ipv4, &facts));
     let mut history = History::of(&run, &STANDARD);
     for n in 0..100 {
-        for (stream, acked, srtt_us) in [(0, n * 10 * BYTES_A_MS, 35_000), (1, 300, BASE_US)] {
-            let info = TcpInfo { bytes_acked: Some(acked), srtt_us: Some(srtt_us), ..TcpInfo::default() };
+        // While something is missing what arrives is acknowledged selectively.
+        let acked = n.min(50) * 10 * BYTES_A_MS;
+        for (stream, acked, delivered, srtt_us) in [(0, acked, n as u32, 35_000), (1, 300, 1, BASE_US)] {
+            let info = TcpInfo {
+                bytes_acked: Some(acked),
+                delivered_segments: Some(delivered),
+                srtt_us: Some(srtt_us),
+                ..TcpInfo::default()
+            };
             history.push(&AnyRow::Tcp(TcpSample::of_info(n * 10_000, stream, StreamEnd::Sender, info)));
         }
     }
