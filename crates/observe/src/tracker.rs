@@ -140,7 +140,7 @@ impl Default for Tracker {
 }
 
 impl Tracker {
-    /// No connection yet; of each so many samples are kept.
+    /// A tracker without a connection, which keeps at most `samples_max` samples of each.
     pub(crate) fn keeping(samples_max: usize) -> Self {
         Self {
             samples_max,

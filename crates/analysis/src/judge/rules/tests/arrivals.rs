@@ -238,6 +238,11 @@ fn silence_in_which_nothing_is_outstanding_is_the_applications() {
     assert_eq!(rule(0.6, 0.01), "sndbuf.arrives_apart", "or a timer");
 }
 
+/// The same rate all the time, without a queue.
+fn steady(unevenness: f64, bursts_in_round_trip: f64) -> SteadyRate {
+    SteadyRate { share: 1.0, unevenness, rtt_risen_most: 1.0, rtt_risen: 1.0, bursts_in_round_trip }
+}
+
 #[test]
 fn a_pattern_of_bursts_that_repeats_each_round_trip_is_no_clock_of_an_application() {
     let rule = |repeated_permille, otherwise_permille| {
@@ -245,13 +250,7 @@ fn a_pattern_of_bursts_that_repeats_each_round_trip_is_no_clock_of_an_applicatio
             arrivals.whole.disordered_share = 0.0;
             packets.dry_share = 0.9;
             packets.repetition = Some(Repetition { bursts: 30, repeated_permille, otherwise_permille });
-            packets.steady = Some(SteadyRate {
-                share: 1.0,
-                unevenness: 0.3,
-                rtt_risen_most: 1.0,
-                rtt_risen: 1.0,
-                bursts_in_round_trip: 0.0,
-            });
+            packets.steady = Some(steady(0.3, 0.0));
         })
     };
     assert_eq!(rule(800, 600), "sndbuf.arrives_in_bursts");
@@ -264,13 +263,7 @@ fn bursts_as_often_as_round_trips_are_no_clock_of_an_application() {
         rule_of_packets(|arrivals, packets| {
             arrivals.whole.disordered_share = 0.0;
             packets.dry_share = 0.9;
-            packets.steady = Some(SteadyRate {
-                share: 1.0,
-                unevenness,
-                rtt_risen_most: 1.0,
-                rtt_risen: 1.0,
-                bursts_in_round_trip,
-            });
+            packets.steady = Some(steady(unevenness, bursts_in_round_trip));
         })
     };
     assert_eq!([rule(0.96, 1.5), rule(1.04, 0.5)], ["sndbuf.arrives_in_bursts"; 2]);
