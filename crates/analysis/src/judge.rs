@@ -35,7 +35,7 @@ pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
 pub use length::{COARSE_CLOCK, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
 pub use revisions::REVISIONS;
-pub use rule::{Part, Revision, Rule, RuleId};
+pub use rule::{Part, Parts, Revision, Rule, RuleId};
 pub use rules::RULES;
 pub use testbed::TestbedFault;
 pub use witness::Witness;

@@ -36,6 +36,10 @@ pub enum Part {
     Waiting,
 }
 
+/// Some parts of the evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts(u16);
+
 /// A rule.
 pub struct Rule {
     /// Its name, which begins with who holds the interval where it holds.
@@ -43,7 +47,7 @@ pub struct Rule {
     /// What it asks.
     pub question: &'static str,
     /// Without these parts of the evidence it does not apply.
-    pub needs: &'static [Part],
+    pub needs: Parts,
     /// Whether it holds.
     pub(super) holds: fn(&Evidence, &Thresholds, &mut Trace) -> bool,
 }
@@ -79,8 +83,19 @@ impl fmt::Display for RuleId {
 pub(super) const OTHER: RuleId = RuleId::new("other");
 
 impl Part {
-    /// Whether `evidence` has it.
-    pub fn is_in(self, evidence: &Evidence) -> bool {
+    const ALL: [Self; 9] = [
+        Self::Plan,
+        Self::NoPlan,
+        Self::Offer,
+        Self::Sender,
+        Self::Receiver,
+        Self::Arrivals,
+        Self::Datagrams,
+        Self::UdpSocket,
+        Self::Waiting,
+    ];
+
+    const fn is_in(self, evidence: &Evidence) -> bool {
         match self {
             Self::Plan => evidence.plan.is_some(),
             Self::NoPlan => evidence.plan.is_none(),
@@ -92,6 +107,10 @@ impl Part {
             Self::UdpSocket => evidence.udp_socket.is_some(),
             Self::Waiting => evidence.waiting.is_some(),
         }
+    }
+
+    const fn bit(self) -> u16 {
+        1 << self as u16
     }
 
     /// In the words of the guide.
@@ -110,6 +129,41 @@ impl Part {
     }
 }
 
+impl Parts {
+    /// How many sets of parts there are.
+    pub(super) const COUNT: usize = 1 << Part::ALL.len();
+
+    pub(super) const fn of(parts: &[Part]) -> Self {
+        let (mut bits, mut index) = (0, 0);
+        while index < parts.len() {
+            bits |= parts[index].bit();
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    /// Those that `evidence` has.
+    pub fn in_evidence(evidence: &Evidence) -> Self {
+        let present = Part::ALL.iter().filter(|part| part.is_in(evidence));
+        Self(present.fold(0, |bits, part| bits | part.bit()))
+    }
+
+    /// Its number, below [`Parts::COUNT`].
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Whether these are among `others`.
+    pub const fn are_in(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Part> {
+        Part::ALL.into_iter().filter(move |part| self.0 & part.bit() != 0)
+    }
+}
+
 impl Rule {
     /// Who holds the interval where it holds.
     pub fn limited_by(&self) -> LimitedBy {
@@ -120,10 +174,5 @@ impl Rule {
     /// What refines that: a rule that is named after a cause names it.
     pub fn cause(&self) -> Option<Cause> {
         self.id.0.split('.').nth(1).and_then(Cause::from_word)
-    }
-
-    /// Whether the evidence has what it needs, and it holds.
-    pub(super) fn decides(&self, evidence: &Evidence, thresholds: &Thresholds, trace: &mut Trace) -> bool {
-        self.needs.iter().all(|part| part.is_in(evidence)) && (self.holds)(evidence, thresholds, trace)
     }
 }

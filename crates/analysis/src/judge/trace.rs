@@ -14,6 +14,8 @@ pub(super) struct ThresholdComparison {
     /// The relative move of the threshold at which the comparison turns, e.g. 0.1 where it would have to be a tenth larger; below zero
     /// where it would have to be smaller. `None` where no move turns it.
     pub(super) turns_at: Option<f64>,
+    /// Which of the rules compared, by its place in the order.
+    pub(super) rule: usize,
 }
 
 /// A threshold that is moved for one judgement.
@@ -28,17 +30,28 @@ struct Move {
 pub(super) struct Trace {
     comparisons: Vec<ThresholdComparison>,
     moved: Option<Move>,
+    /// The rule that is asked, by its place in the order.
+    pub(super) rule: usize,
     /// What lets data out by the packets, once that was asked.
     pub(super) release: Option<Release>,
     /// What packets that arrive show of a sender, likewise.
     pub(super) arriving: Option<Option<ArrivingPackets>>,
 }
 
+/// What an interval's rules compare, as a rule.
+const COMPARISONS: usize = 32;
+
 impl Trace {
-    /// Of rules that compare with `threshold` as if it were `by` of itself larger; below zero: smaller.
-    pub(super) const fn moving(threshold: Threshold, by: f64) -> Self {
+    pub(super) fn new() -> Self {
+        Self { comparisons: Vec::with_capacity(COMPARISONS), ..Self::default() }
+    }
+
+    /// Begins again, of rules that compare with `threshold` as if it were `by` of itself larger; below zero: smaller.
+    pub(super) fn begin_moving(&mut self, threshold: Threshold, by: f64) {
+        let mut comparisons = std::mem::take(&mut self.comparisons);
+        comparisons.clear();
         let moved = Some(Move { index: threshold.index(), factor: 1.0 + by });
-        Self { comparisons: Vec::new(), moved, release: None, arriving: None }
+        *self = Self { comparisons, moved, ..Self::default() };
     }
 
     /// What was compared so far, in order.
@@ -79,7 +92,7 @@ impl Trace {
             return holds;
         }
         let turns_at = (value.is_finite() && value >= 0.0).then(|| value / threshold.value() - 1.0);
-        self.comparisons.push(ThresholdComparison { threshold, value, turns_at });
+        self.comparisons.push(ThresholdComparison { threshold, value, turns_at, rule: self.rule });
         holds
     }
 }
@@ -111,7 +124,8 @@ mod tests {
 
     #[test]
     fn one_threshold_is_moved_and_no_other() {
-        let mut trace = Trace::moving(STANDARD.waiting, 0.2);
+        let mut trace = Trace::default();
+        trace.begin_moving(STANDARD.waiting, 0.2);
         assert!(!trace.at_least(STANDARD.waiting, 0.59) && trace.at_least(STANDARD.waiting, 0.61));
         assert!(trace.at_least(STANDARD.repairing, 0.5));
         assert_eq!(trace.comparisons().len(), 2, "those of the moved one");

@@ -4,7 +4,7 @@ use super::super::conditions::{
     arrival_pattern, datagrams_arrive, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share,
     is_path_full, is_unasked, is_waiting, paced_share, runs_dry,
 };
-use super::super::rule::{Part, Rule, RuleId};
+use super::super::rule::{Part, Parts, Rule, RuleId};
 use super::super::trace::Trace;
 use super::cwnd::arriving_packets;
 use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, LOSSES_CHANGE_NOTHING, grows};
@@ -19,14 +19,14 @@ pub(in crate::judge) const IDLE: RuleId = RuleId::new("app.idle");
 pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
     id: RuleId::new("app.rate.datagrams_arrive"),
     question: "Do nearly all datagrams arrive, or are the few losses not those of a full queue?",
-    needs: &[Part::Datagrams, Part::Plan],
+    needs: Parts::of(&[Part::Datagrams, Part::Plan]),
     holds: datagrams_arrive,
 };
 
 pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
     id: RuleId::new("app.rate.datagrams_offered"),
     question: "Was all that was asked for sent, and did it arrive?",
-    needs: &[Part::Datagrams, Part::NoPlan],
+    needs: Parts::of(&[Part::Datagrams, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let offered = evidence.datagrams.and_then(|datagrams| datagrams.offered_share);
         offered.is_some_and(|share| trace.at_least(t.offered_carried, share))
@@ -37,7 +37,7 @@ pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
 pub(super) const ON_TIME: Rule = Rule {
     id: RuleId::new("app.rate.on_time"),
     question: "Has the application got through what it was to offer by now, but for the write in progress?",
-    needs: &[Part::Offer, Part::Sender],
+    needs: Parts::of(&[Part::Offer, Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(offer) = evidence.offer else { return false };
         let is_full = is_path_full(evidence, t, trace);
@@ -49,7 +49,7 @@ pub(super) const ON_TIME: Rule = Rule {
 pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     id: RuleId::new("app.offers_less_in_full_path"),
     question: "Is the path full while neither a window nor the send buffer of this stream is used up, nor does this stream alone keep in flight what fills it?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         // The mean of an interval does not show what was filled in it.
         evidence.sender.as_ref().is_some_and(|sender| !sender.is_flight_estimated)
@@ -71,7 +71,7 @@ fn fills_path_alone(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> b
 pub(super) const ARRIVES_DRY: Rule = Rule {
     id: RuleId::new("app.arrives_dry"),
     question: "Do the PSH flags of what arrives show, most of the time, that all that was written was sent?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         trace.at_least(t.arrival_share, packets.dry_share)
@@ -85,7 +85,7 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
 pub(super) const WINDOW_ARRIVES: Rule = Rule {
     id: RuleId::new("app.window.arrives"),
     question: "Does the same arrive in each round trip once the start is over, or the same rate in bursts apart, all that was written or unevenly, while this side speaks in each?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let Some(packets) = arrivals.packets else { return false };
@@ -114,7 +114,7 @@ pub(super) const WINDOW_ARRIVES: Rule = Rule {
 pub(super) const ARRIVES_UNASKED: Rule = Rule {
     id: RuleId::new("app.rate.arrives_unasked"),
     question: "Do the PSH flags show the same, while this side speaks less than once in five round trips?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         is_unasked(evidence, t)
@@ -128,7 +128,7 @@ pub(super) const ARRIVES_UNASKED: Rule = Rule {
 pub(super) const ARRIVES_AFTER_PAUSES: Rule = Rule {
     id: RuleId::new("app.rate.arrives_after_pauses"),
     question: "Is most of the time silence that is longer than a round trip and a delayed ACK, with nothing missing, while this side says nothing?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         let disordered = evidence.arrivals.map_or(0.0, |arrivals| arrivals.whole.disordered_share);
@@ -140,7 +140,7 @@ pub(super) const ARRIVES_AFTER_PAUSES: Rule = Rule {
 pub(super) const WINDOW_COMES: Rule = Rule {
     id: RuleId::new("app.window.comes"),
     question: "Does the same reach the receiver's socket in each round trip once the start is over, in bursts or in segments that are not full, while this side speaks in each?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         let settled = whole.settled;
@@ -158,7 +158,7 @@ pub(super) const WINDOW_COMES: Rule = Rule {
 pub(super) const COMES_IN_WRITES: Rule = Rule {
     id: RuleId::new("app.rate.comes_in_writes"),
     question: "Do segments that are not full reach the receiver's socket in each round trip, or is each of them acknowledged at once since it ends a write, while this side says nothing?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((_, pattern)) = arrival_pattern(evidence) else { return false };
         is_unasked(evidence, t) && runs_dry(&pattern, t, trace)
@@ -168,7 +168,7 @@ pub(super) const COMES_IN_WRITES: Rule = Rule {
 pub(super) const WRITES_IN_LUMPS: Rule = Rule {
     id: RuleId::new("app.writes_in_lumps"),
     question: "Does data wait that no window holds back, although the pacing rate allows much more or the kernel flags the application?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         is_waiting(evidence, t, trace)
@@ -180,7 +180,7 @@ pub(super) const WRITES_IN_LUMPS: Rule = Rule {
 pub(super) const OFFERS_RATE: Rule = Rule {
     id: RuleId::new("app.rate.offers_rate"),
     question: "Is everything sent that was written, of an application that was to offer a rate?",
-    needs: &[Part::Sender, Part::Offer],
+    needs: Parts::of(&[Part::Sender, Part::Offer]),
     holds: |_, _, _| true,
 };
 
@@ -228,7 +228,7 @@ fn keeps_line_busy(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bo
 pub(super) const UNASKED: Rule = Rule {
     id: RuleId::new("app.rate.unasked"),
     question: "Is everything sent that was written, with room in the send buffer, and did the other side say nothing for five round trips?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, _, _| {
         evidence.sender.as_ref().and_then(|sender| sender.heard_in_round_trip) == Some(0.0)
     },
@@ -237,14 +237,14 @@ pub(super) const UNASKED: Rule = Rule {
 pub(super) const OFFERS_LESS: Rule = Rule {
     id: RuleId::new("app.offers_less"),
     question: "Is everything sent that was written, with room in the send buffer?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |_, _, _| true,
 };
 
 pub(super) const NOTHING_WAITS: Rule = Rule {
     id: RuleId::new("app.nothing_waits"),
     question: "Is everything sent that was written, with an idle CPU and an empty send buffer?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |_, _, _| true,
 };
 
@@ -253,7 +253,7 @@ pub(super) const NOTHING_WAITS: Rule = Rule {
 pub(super) const WINDOW: Rule = Rule {
     id: RuleId::new("app.window"),
     question: "Is the same out for five round trips, with room in both windows, while nothing waits or the kernel flags the application, and the other side speaks in each?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let room = |used: Option<f64>, size: Option<u64>| {
@@ -272,41 +272,41 @@ pub(super) const WINDOW: Rule = Rule {
 pub(in crate::judge) const REQUEST: Rule = Rule {
     id: RuleId::new("app.request"),
     question: "Has the other side asked for nothing, or does it still send?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Request),
 };
 
 pub(super) const RESPONSE: Rule = Rule {
     id: RuleId::new("app.response"),
     question: "Was this side asked, and has it not begun to answer?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Response),
 };
 
 pub(super) const TURNS: Rule = Rule {
     id: RuleId::new("app.turns"),
     question: "Is it the round trip at a change of speaker, or data that takes less than a round trip?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Turns),
 };
 
 pub(in crate::judge) const RATE: Rule = Rule {
     id: RuleId::new("app.rate"),
     question: "Is everything acknowledged, and does the sender go on without having been asked?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Rate),
 };
 
 pub(super) const DELAYED_ACK: Rule = Rule {
     id: RuleId::new("app.delayed_ack"),
     question: "Do at most two segments wait, at least three times, for an ACK that comes 20 ms later than the round trip?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::DelayedAck),
 };
 
 pub(super) const NAGLE: Rule = Rule {
     id: RuleId::new("app.nagle"),
     question: "Does less than a segment wait for an ACK that comes 20 ms later than the round trip?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Nagle),
 };

@@ -3,7 +3,7 @@
 use super::super::conditions::{
     arrival_pattern, cwnd_used, is_repairing, is_unasked, is_waiting, runs_dry, used_window,
 };
-use super::super::rule::{Part, Rule, RuleId};
+use super::super::rule::{Part, Parts, Rule, RuleId};
 use super::super::trace::Trace;
 use super::path::{ARRIVES_STEADILY, ARRIVES_WITH_QUEUE, carries_enough, grows, has_risen, is_often_marked};
 use crate::ground::thresholds::Thresholds;
@@ -15,7 +15,7 @@ use pipefill_core::record::Waiting;
 pub(super) const TIMEOUT: Rule = Rule {
     id: RuleId::new("cwnd.timeout"),
     question: "Does the sender wait for the retransmission timer for at least half of the time, and does sending again help?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let awaited = evidence.sender.as_ref().map(|sender| sender.timer_share).filter(|&share| share > 0.0);
         awaited.is_some_and(|share| trace.at_least(t.timer_awaited, share))
@@ -26,14 +26,14 @@ pub(super) const TIMEOUT: Rule = Rule {
 pub(super) const TIMER: Rule = Rule {
     id: RuleId::new("cwnd.timeout.of_a_turn"),
     question: "Are a few segments out, is nothing heard until the retransmission timer sends them again, and does that help?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Timer),
 };
 
 pub(super) const REPAIRING: Rule = Rule {
     id: RuleId::new("cwnd.repairing"),
     question: "Does the sender recover from losses most of the time, with a congestion control that they slow down?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let is_slowed = !sender.ignores_losses || trace.above(t.withstood, sender.resent_share());
@@ -44,7 +44,7 @@ pub(super) const REPAIRING: Rule = Rule {
 pub(super) const USED_UP: Rule = Rule {
     id: RuleId::new("cwnd.used_up"),
     question: "Does data wait while the congestion window is used up, and is it smaller than a receive window that is used up?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         is_waiting(evidence, t, trace) && used_window(evidence, t, trace) == Some(LimitedBy::Cwnd)
     },
@@ -53,7 +53,7 @@ pub(super) const USED_UP: Rule = Rule {
 pub(super) const NEARLY_USED_UP: Rule = Rule {
     id: RuleId::new("cwnd.nearly_used_up"),
     question: "Does data wait, unexplained, while most of the congestion window is out?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         is_waiting(evidence, t, trace)
             && cwnd_used(evidence, t, trace).is_some_and(|used| trace.at_least(t.window_nearly_used, used))
@@ -63,7 +63,7 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
 pub(super) const ARRIVALS_GROW: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_grow"),
     question: "Does what arrives grow from third to third of the time, and not fall from one round trip to the next before anything is missing?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let whole = arrivals.whole;
@@ -92,7 +92,7 @@ fn is_written_in_bursts(packets: &ArrivingPackets, t: &Thresholds, trace: &mut T
 pub(super) const ARRIVALS_MARKED: Rule = Rule {
     id: RuleId::new("cwnd.ecn.arrivals_marked"),
     question: "Do CE marks often come, more often than segments out of order, while the rate is not the same with a queue nearly all the time?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         is_often_marked(&whole, t, trace) && !(ARRIVES_STEADILY.holds)(evidence, t, trace)
@@ -103,7 +103,7 @@ pub(super) const ARRIVALS_MARKED: Rule = Rule {
 pub(super) const ARRIVALS_POLICED: Rule = Rule {
     id: RuleId::new("cwnd.policer.arrivals"),
     question: "Do the packets that arrive show that a policer drops others, while segments often come out of order?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         arrivals.packets.is_some_and(|packets| packets.cwnd_cause == Some(Cause::Policer))
@@ -114,7 +114,7 @@ pub(super) const ARRIVALS_POLICED: Rule = Rule {
 pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_disordered"),
     question: "Does the rate of what arrives vary while segments often come out of order?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         trace.above(t.receiver_plateau, whole.spread)
@@ -126,7 +126,7 @@ pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
 pub(super) const ARRIVALS_MOSTLY_DISORDERED: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_mostly_disordered"),
     question: "Do segments come out of order in most of the rounds, while no queue makes round trips longer?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((whole, _)) = arrival_pattern(evidence) else { return false };
         trace.at_least(t.receiver_mostly_disordered, whole.disordered_share)
@@ -138,7 +138,7 @@ pub(super) const ARRIVALS_MOSTLY_DISORDERED: Rule = Rule {
 pub(super) const ARRIVALS_SILENT: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_silent"),
     question: "Do segments often come out of order, with silence between bursts, while no queue makes round trips longer?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         trace.at_least(t.receiver_disordered, whole.disordered_share)
@@ -170,7 +170,7 @@ pub(super) fn arriving_packets(
 pub(super) const ACKS_DELAYED: Rule = Rule {
     id: RuleId::new("cwnd.ack_path.arrives"),
     question: "Do ACKs wait on their way for at least half of the round trip, by the timestamps of what comes, while something always comes?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let delayed = evidence.arrivals.and_then(|arrivals| arrivals.whole.acks_delayed);
         delayed.is_some_and(|acks| {
@@ -182,7 +182,7 @@ pub(super) const ACKS_DELAYED: Rule = Rule {
 pub(super) const STARTUP: Rule = Rule {
     id: RuleId::new("cwnd.startup"),
     question: "Has each round trip so far brought half as much again as the one before, or does each flight of an answer wait for its ACKs behind a full segment, with nothing missing?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, _, _| {
         evidence.arrivals.is_some_and(|arrivals| arrivals.is_slow_start && !arrivals.is_idle_restart)
     },
@@ -192,7 +192,7 @@ pub(super) const STARTUP: Rule = Rule {
 pub(super) const FLIGHTS_GROW: Rule = Rule {
     id: RuleId::new("cwnd.hystart_exit.flights"),
     question: "Does each flight wait for its ACKs behind a full segment, with nothing missing, and are later flights larger?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, _, _| evidence.arrivals.is_some_and(|arrivals| arrivals.grows_in_flights),
 };
 
@@ -200,6 +200,6 @@ pub(super) const FLIGHTS_GROW: Rule = Rule {
 pub(super) const IDLE_RESTART: Rule = Rule {
     id: RuleId::new("cwnd.idle_restart.arrives"),
     question: "Does the same come again after an idle time longer than the retransmission timer, from less than an earlier round trip brought?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, _, _| evidence.arrivals.is_some_and(|arrivals| arrivals.is_idle_restart),
 };

@@ -1,14 +1,14 @@
 //! When a pacing rate holds an interval.
 
 use super::super::conditions::{arrival_pattern, is_unasked, is_waiting, paced_share};
-use super::super::rule::{Part, Rule, RuleId};
+use super::super::rule::{Part, Parts, Rule, RuleId};
 use super::cwnd::arriving_packets;
 use super::path::{has_risen, queues_segments};
 
 pub(super) const REACHED: Rule = Rule {
     id: RuleId::new("pacing.reached"),
     question: "Does data wait while the stream gets the max_pacing_rate that the scenario sets?",
-    needs: &[Part::Sender, Part::Plan],
+    needs: Parts::of(&[Part::Sender, Part::Plan]),
     holds: |evidence, t, trace| {
         let kept = evidence.plan.and_then(|plan| plan.pacing_kept);
         kept.is_some_and(|kept| trace.at_least(t.pacing_reached, kept)) && is_waiting(evidence, t, trace)
@@ -19,7 +19,7 @@ pub(super) const REACHED: Rule = Rule {
 pub(super) const STEADY: Rule = Rule {
     id: RuleId::new("pacing.program.steady"),
     question: "Does data wait while the pacing rate is what gets through, and has it not changed for long?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let Some(share) = paced_share(evidence, t, trace) else { return false };
@@ -35,7 +35,7 @@ pub(super) const STEADY: Rule = Rule {
 pub(super) const ARRIVES_EVENLY: Rule = Rule {
     id: RuleId::new("pacing.program.arrives_evenly"),
     question: "Do data arrive evenly, at the same rate most of the time, without a queue and without losses?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
         steady.is_some_and(|rate| {
@@ -52,7 +52,7 @@ pub(super) const ARRIVES_EVENLY: Rule = Rule {
 pub(super) const COMES_EVENLY: Rule = Rule {
     id: RuleId::new("pacing.program.comes_evenly"),
     question: "Do full segments reach the receiver's socket evenly at the same rate, none of them out of order and none acknowledged by itself, without a queue?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         trace.at_least(t.samples_of_round_trip, pattern.samples_in_round_trip)
@@ -68,7 +68,7 @@ pub(super) const COMES_EVENLY: Rule = Rule {
 pub(super) const EXPLAINS_RATE: Rule = Rule {
     id: RuleId::new("pacing.explains_rate"),
     question: "Does data wait with room in both windows, while the pacing rate explains what is acknowledged?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         is_waiting(evidence, t, trace)
             && paced_share(evidence, t, trace).is_some_and(|share| trace.at_least(t.paced, share))
@@ -78,7 +78,7 @@ pub(super) const EXPLAINS_RATE: Rule = Rule {
 pub(super) const LEFT_OVER: Rule = Rule {
     id: RuleId::new("pacing.left_over"),
     question: "Does data wait with room in both windows, in a socket that paces?",
-    needs: &[Part::Sender, Part::Plan],
+    needs: Parts::of(&[Part::Sender, Part::Plan]),
     holds: |evidence, t, trace| {
         is_waiting(evidence, t, trace)
             && evidence.sender.as_ref().is_some_and(|sender| sender.pacing_rate_bps.is_some())

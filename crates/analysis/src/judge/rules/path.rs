@@ -1,7 +1,7 @@
 //! When the path holds an interval: the bottleneck is full, or drops what is offered.
 
 use super::super::conditions::{datagrams_arrive, is_path_full, is_repairing};
-use super::super::rule::{Part, Rule, RuleId};
+use super::super::rule::{Part, Parts, Rule, RuleId};
 use super::super::trace::Trace;
 use crate::ground::threshold::Threshold;
 use crate::ground::thresholds::Thresholds;
@@ -12,7 +12,7 @@ use pipefill_core::record::Waiting;
 pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     id: RuleId::new("path.datagrams_dropped"),
     question: "Do counted drops explain the losses, most of them the path's own?",
-    needs: &[Part::Datagrams, Part::Plan],
+    needs: Parts::of(&[Part::Datagrams, Part::Plan]),
     holds: |evidence, t, trace| most_dropped(evidence, t, trace) == Some(LimitedBy::Path),
 };
 
@@ -20,7 +20,7 @@ pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
 pub(super) const FULL_OF_QUIC: Rule = Rule {
     id: RuleId::new("path.full.quic"),
     question: "Is it QUIC that offers nearly the path's rate, and do nearly all datagrams arrive?",
-    needs: &[Part::Datagrams, Part::Plan],
+    needs: Parts::of(&[Part::Datagrams, Part::Plan]),
     holds: |evidence, t, trace| {
         let Some(datagrams) = evidence.datagrams else { return false };
         datagrams.is_quic
@@ -33,7 +33,7 @@ pub(super) const FULL_OF_QUIC: Rule = Rule {
 pub(super) const FULL_OF_DATAGRAMS: Rule = Rule {
     id: RuleId::new("path.full.datagrams"),
     question: "Does the path's queue drop most of what is lost, of a flow that offers more than the path's rate?",
-    needs: &[Part::Datagrams, Part::Plan],
+    needs: Parts::of(&[Part::Datagrams, Part::Plan]),
     holds: |evidence, t, trace| {
         let offered = evidence.datagrams.and_then(|datagrams| datagrams.offered_of_rate);
         is_dropped_by_queue(evidence, t, trace)
@@ -45,7 +45,7 @@ pub(super) const FULL_OF_DATAGRAMS: Rule = Rule {
 pub(super) const BURSTS_OF_DATAGRAMS: Rule = Rule {
     id: RuleId::new("path.bursts.datagrams"),
     question: "Does the path's queue drop most of what is lost, of a flow below the path's rate of which one burst alone needs more than the queue?",
-    needs: &[Part::Datagrams, Part::Plan],
+    needs: Parts::of(&[Part::Datagrams, Part::Plan]),
     holds: |evidence, t, trace| {
         let burst = evidence.datagrams.and_then(|datagrams| datagrams.burst_of_queue);
         is_dropped_by_queue(evidence, t, trace)
@@ -56,7 +56,7 @@ pub(super) const BURSTS_OF_DATAGRAMS: Rule = Rule {
 pub(super) const SHARED_BY_DATAGRAMS: Rule = Rule {
     id: RuleId::new("path.shared.datagrams"),
     question: "Does the path's queue drop most of what is lost, of a flow below the path's rate whose bursts would fit into the queue?",
-    needs: &[Part::Datagrams, Part::Plan],
+    needs: Parts::of(&[Part::Datagrams, Part::Plan]),
     holds: |evidence, t, trace| {
         let datagrams = evidence.datagrams;
         let is_known = datagrams.is_some_and(|datagrams| {
@@ -69,7 +69,7 @@ pub(super) const SHARED_BY_DATAGRAMS: Rule = Rule {
 pub(super) const DATAGRAMS_LOST: Rule = Rule {
     id: RuleId::new("path.datagrams_lost"),
     question: "Are datagrams lost, where only both ends counted?",
-    needs: &[Part::Datagrams, Part::NoPlan],
+    needs: Parts::of(&[Part::Datagrams, Part::NoPlan]),
     holds: |evidence, t, trace| {
         evidence.datagrams.is_some_and(|datagrams| trace.above(t.datagrams_lost, datagrams.lost_share))
     },
@@ -79,7 +79,7 @@ pub(super) const DATAGRAMS_LOST: Rule = Rule {
 pub(super) const AT_LINE_RATE: Rule = Rule {
     id: RuleId::new("path.full.at_line_rate"),
     question: "Do the packets with their frames fill an Ethernet link, or what is shaped to its rate, all the time?",
-    needs: &[Part::NoPlan],
+    needs: Parts::of(&[Part::NoPlan]),
     holds: |evidence, _, _| evidence.path.line_rate_bps.is_some(),
 };
 
@@ -87,7 +87,7 @@ pub(super) const AT_LINE_RATE: Rule = Rule {
 pub(super) const FULL: Rule = Rule {
     id: RuleId::new("path.full"),
     question: "Is the bottleneck at its rate, or its queue never empty?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: is_path_full,
 };
 
@@ -95,7 +95,7 @@ pub(super) const FULL: Rule = Rule {
 pub(super) const FULL_THROUGH_LOSSES: Rule = Rule {
     id: RuleId::new("path.full.through_losses"),
     question: "Does a sender that losses do not slow down recover most of the time, while the queue is never empty?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = evidence.sender.as_ref().filter(|sender| sender.ignores_losses) else {
             return false;
@@ -110,7 +110,7 @@ pub(super) const FULL_THROUGH_LOSSES: Rule = Rule {
 pub(super) const FULL_IN_SPITE_OF_LOSSES: Rule = Rule {
     id: RuleId::new("path.full.in_spite_of_losses"),
     question: "Is much of what is sent lost, and is several times as much in flight as losses leave of a window, while a queue stands most of the time?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let (Some(sender), Some(packets)) = (&evidence.sender, &evidence.packets) else { return false };
         let (lost, segments) = (sender.resent_share(), packets.flight as f64 / (sender.mss as f64).max(1.0));
@@ -123,7 +123,7 @@ pub(super) const FULL_IN_SPITE_OF_LOSSES: Rule = Rule {
 pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
     id: RuleId::new("path.arrives_with_queue"),
     question: "Is the rate the same once the start is over, with a queue all the time and nothing out of order?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         let settled = whole.settled;
@@ -143,7 +143,7 @@ pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
 pub(super) const ARRIVES_ONE_BY_ONE: Rule = Rule {
     id: RuleId::new("path.arrives_one_by_one"),
     question: "Do single full segments arrive evenly spaced in the middle of a write, at least half of a round trip apart and not one for each round trip, from a stack that does not pace?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(packets) = evidence.arrivals.and_then(|arrivals| arrivals.packets) else { return false };
         packets.sender_stack.is_some_and(|stack| !stack.paces())
@@ -156,7 +156,7 @@ pub(super) const ARRIVES_ONE_BY_ONE: Rule = Rule {
 pub(super) const ARRIVES_MARKED: Rule = Rule {
     id: RuleId::new("path.arrives_marked"),
     question: "Do CE marks often come, more often than segments out of order, to one of several streams, while all together bring the same rate, or nearly the same with a queue now and then?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         whole.streams > 1
@@ -170,7 +170,7 @@ pub(super) const ARRIVES_MARKED: Rule = Rule {
 pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
     id: RuleId::new("path.losses_change_nothing"),
     question: "Is the rate exactly the same although segments come out of order now and then, with a queue now and then?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         is_plateau(&whole, t.receiver_plateau, t, trace)
@@ -185,7 +185,7 @@ pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
 pub(super) const ARRIVES_THROUGH_LOSSES: Rule = Rule {
     id: RuleId::new("path.arrives_through_losses"),
     question: "Do packets show that the rate is exactly the same, once the start is over at the latest, although segments are missing, with a queue now and then, and without the end of a write in each span?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let (Some(packets), whole) = (arrivals.packets, arrivals.whole) else { return false };
@@ -207,7 +207,7 @@ pub(super) const ARRIVES_THROUGH_LOSSES: Rule = Rule {
 pub(super) const ARRIVES_STEADILY: Rule = Rule {
     id: RuleId::new("path.arrives_steadily"),
     question: "Is the rate nearly the same, with a queue nearly all the time?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
         is_plateau(&whole, t.receiver_plateau, t, trace) && has_risen(whole.risen_always, t, trace)
@@ -291,7 +291,7 @@ pub(super) fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace)
 pub(super) const MTU: Rule = Rule {
     id: RuleId::new("path.mtu"),
     question: "Is data outstanding, and does nothing come back for more than three timers, although smaller segments than full ones (or the SYN, and the other side asked for something since) were acknowledged before, and no full one ever?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence) && evidence.may_lose_full_segments,
 };
 
@@ -299,7 +299,7 @@ pub(super) const MTU: Rule = Rule {
 pub(super) const SILENCE_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.silence.by_timer"),
     question: "Has the retransmission timer been doubled all the time for want of an answer, at least three times, did no D-SACK show that data arrived, with a window that has room for a segment, and does no scenario let anything pass?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         (evidence.plan.is_none() || evidence.path.is_cut || evidence.path.drops_full_segments)
@@ -315,7 +315,7 @@ pub(super) const SILENCE_BY_TIMER: Rule = Rule {
 pub(super) const MTU_BY_TIMER: Rule = Rule {
     id: RuleId::new("path.mtu.by_timer"),
     question: "Are full-size segments out that wait for the retransmission timer, which a link of the path is known to drop silently, or of which none was ever acknowledged after it was doubled at least three times?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let has_one_out = sender.has_full_segments_out && sender.unacked_least >= sender.mss;
@@ -334,6 +334,6 @@ pub(super) const MTU_BY_TIMER: Rule = Rule {
 pub(super) const SILENCE: Rule = Rule {
     id: RuleId::new("path.silence"),
     question: "Is data outstanding, sent again, and does nothing come back for more than three timers?",
-    needs: &[Part::Waiting],
+    needs: Parts::of(&[Part::Waiting]),
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence),
 };

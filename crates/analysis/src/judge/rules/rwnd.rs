@@ -1,13 +1,13 @@
 //! When the advertised window holds an interval.
 
 use super::super::conditions::{cwnd_used, is_below_fair_share, is_path_full, is_waiting, used_window};
-use super::super::rule::{Part, Rule, RuleId};
+use super::super::rule::{Part, Parts, Rule, RuleId};
 use pipefill_core::limit::LimitedBy;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     id: RuleId::new("rwnd.below_fair_share"),
     question: "Is the receive window used up, and would it not let through the fair share of an empty path, although the path is full?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
@@ -19,7 +19,7 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
 pub(super) const USED_UP: Rule = Rule {
     id: RuleId::new("rwnd.used_up"),
     question: "Does data wait while the receive window is used up, and is it smaller than a congestion window that is used up?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         is_waiting(evidence, t, trace) && used_window(evidence, t, trace) == Some(LimitedBy::Rwnd)
     },
@@ -28,7 +28,7 @@ pub(super) const USED_UP: Rule = Rule {
 pub(super) const NEARLY_USED_UP: Rule = Rule {
     id: RuleId::new("rwnd.nearly_used_up"),
     question: "Does data wait, unexplained, while most of the receive window is out, and no smaller part than of the congestion window?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let cwnd = cwnd_used(evidence, t, trace).unwrap_or(0.0);
@@ -41,7 +41,7 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
 pub(super) const COUNTED: Rule = Rule {
     id: RuleId::new("rwnd.counted"),
     question: "Does data wait, while the kernel counts that the receive window kept it back for most of the time with data outstanding?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let share = evidence.sender.as_ref().and_then(|sender| sender.rwnd_limited_share);
         is_waiting(evidence, t, trace) && share.is_some_and(|share| trace.at_least(t.counter_names, share))
@@ -51,7 +51,7 @@ pub(super) const COUNTED: Rule = Rule {
 pub(super) const ARRIVES_WHOLE: Rule = Rule {
     id: RuleId::new("rwnd.arrives_whole"),
     question: "Does nearly the whole advertised window arrive in a round trip?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let used = evidence.arrivals.and_then(|arrivals| arrivals.window_used);
         used.is_some_and(|used| trace.at_least(t.receiver_window_used, used))

@@ -4,7 +4,7 @@ use super::super::conditions::{
     arrival_pattern, has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share, is_path_full,
     is_unasked, is_waiting, runs_dry,
 };
-use super::super::rule::{Part, Rule, RuleId};
+use super::super::rule::{Part, Parts, Rule, RuleId};
 use super::app::{comes_with_acks, repeats};
 use super::cwnd::arriving_packets;
 use super::path::{carries_enough, grows};
@@ -16,7 +16,7 @@ use pipefill_core::limit::Cause;
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     id: RuleId::new("sndbuf.below_fair_share"),
     question: "Is the send buffer used up with all of it sent, and would it not let through the fair share of an empty path, although the path is full?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
@@ -31,7 +31,7 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
 pub(super) const USED_UP: Rule = Rule {
     id: RuleId::new("sndbuf.used_up"),
     question: "Is everything sent that the send buffer holds, and the buffer used up?",
-    needs: &[Part::Sender, Part::Plan],
+    needs: Parts::of(&[Part::Sender, Part::Plan]),
     holds: |evidence, t, trace| {
         let used = evidence.sender.as_ref().and_then(|sender| sender.sndbuf_used);
         used.is_some_and(|used| trace.at_least(t.sndbuf_used, used))
@@ -43,7 +43,7 @@ pub(super) const USED_UP: Rule = Rule {
 pub(super) const COUNTED: Rule = Rule {
     id: RuleId::new("sndbuf.counted"),
     question: "Does the kernel count that the writer waited for room in the send buffer for most of the time with data outstanding, and is the buffer not far from full?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         sender.sndbuf_limited_share.is_some_and(|share| trace.at_least(t.counter_names, share))
@@ -55,7 +55,7 @@ pub(super) const COUNTED: Rule = Rule {
 pub(super) const EMPTIED_AND_REFILLED: Rule = Rule {
     id: RuleId::new("sndbuf.emptied_and_refilled"),
     question: "Is all that the send buffer holds sent at times, with room in both windows, although the buffer gets full and is never nearly empty?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         let Some((least, most)) = sender.sndbuf_least.zip(sender.sndbuf_used) else { return false };
@@ -70,7 +70,7 @@ pub(super) const EMPTIED_AND_REFILLED: Rule = Rule {
 pub(super) const EXPLAINS_RATE: Rule = Rule {
     id: RuleId::new("sndbuf.explains_rate"),
     question: "Does data wait with room in both windows, while what gets through in a round trip is most of the send buffer, by another program's output?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         sender.is_flight_estimated && is_waiting(evidence, t, trace) && has_used_sndbuf(evidence, t, trace)
@@ -82,7 +82,7 @@ pub(super) const EXPLAINS_RATE: Rule = Rule {
 pub(super) const KEPT_FULL: Rule = Rule {
     id: RuleId::new("sndbuf.kept_full"),
     question: "Is everything sent that the send buffer holds, and is it full at times and never nearly empty, or, in a single reading, full after waits for room that the kernel counted?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         if let Some(packets) = &evidence.packets {
@@ -103,7 +103,7 @@ pub(super) const KEPT_FULL: Rule = Rule {
 pub(super) const LET_OUT_BY_ACKS: Rule = Rule {
     id: RuleId::new("sndbuf.let_out_by_acks"),
     question: "Do ACKs let out as much as they acknowledge, or a burst in each round trip, or find as much out as ever after, unevenly, with all written data sent, the same amount outstanding all the time and the other side silent, and are the writes large, or does most data leave right after an ACK?",
-    needs: &[Part::Sender, Part::NoPlan],
+    needs: Parts::of(&[Part::Sender, Part::NoPlan]),
     holds: |evidence, t, trace| {
         let Some(span) = evidence.packets.map(|packets| packets.span) else { return false };
         let heard = evidence.sender.as_ref().and_then(|sender| sender.heard_in_round_trip);
@@ -136,7 +136,7 @@ fn are_large(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
 pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_in_bursts"),
     question: "Do data arrive in bursts a round trip apart, or in a pattern that repeats each round trip, at the same rate most of the time, without a queue and without losses?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
         packets.steady.is_some_and(|rate| {
@@ -154,7 +154,7 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
 pub(super) const ARRIVES_APART: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_apart"),
     question: "Do large bursts arrive further apart than a round trip nearly all the time, with silence between them, without the PSH flags of short writes, without timers or a policer's drops, with segments seldom out of order, without growing, and without a queue that makes all round trips twice as long?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let Some(packets) = arrivals.packets else { return false };
@@ -173,7 +173,7 @@ pub(super) const ARRIVES_APART: Rule = Rule {
 pub(super) const BURSTS_APART: Rule = Rule {
     id: RuleId::new("sndbuf.bursts_apart"),
     question: "Do bursts reach the receiver's socket further apart than a round trip, with silences of two samples and more, segments seldom out of order, and without a queue that makes all round trips twice as long?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         trace.at_least(t.samples_of_silence, pattern.silent_share * pattern.samples_in_round_trip)
@@ -193,7 +193,7 @@ pub(super) const BURSTS_APART: Rule = Rule {
 pub(super) const BURSTS_STEADY: Rule = Rule {
     id: RuleId::new("sndbuf.bursts_steady"),
     question: "Do full segments reach the receiver's socket in bursts at the same rate all the time, with silence between them, neither growing nor out of order?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some((whole, pattern)) = arrival_pattern(evidence) else { return false };
         trace.at_least(t.samples_of_round_trip, pattern.samples_in_round_trip)
@@ -209,7 +209,7 @@ pub(super) const BURSTS_STEADY: Rule = Rule {
 pub(super) const ARRIVES_THE_SAME: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_the_same"),
     question: "Do data arrive in bursts at the same rate all the time, with silence between them, neither growing nor out of order, and without the PSH flags of short writes, unless there is one burst in each round trip?",
-    needs: &[Part::Arrivals],
+    needs: Parts::of(&[Part::Arrivals]),
     holds: |evidence, t, trace| {
         let Some(arrivals) = evidence.arrivals else { return false };
         let (Some(packets), whole) = (arrivals.packets, arrivals.whole) else { return false };
@@ -232,7 +232,7 @@ fn neither_grows_nor_loses(whole: &ArrivalsOfAll, t: &Thresholds, trace: &mut Tr
 pub(super) const PARTLY_USED: Rule = Rule {
     id: RuleId::new("sndbuf.partly_used"),
     question: "Is everything sent that was written, with part of the send buffer in use between two samples?",
-    needs: &[Part::Sender],
+    needs: Parts::of(&[Part::Sender]),
     holds: |evidence, t, trace| {
         let used = evidence.sender.as_ref().and_then(|sender| sender.sndbuf_used);
         used.is_some_and(|used| trace.at_least(t.sndbuf_partly_used, used))
