@@ -30,8 +30,8 @@ pub(crate) struct CpuTracks {
 struct CpuTrack {
     source: ProcessCpu,
     readings: VecDeque<(Instant, CpuReading)>,
-    /// [`CpuTrack::busiest`] of these readings, once it was computed.
-    busiest: OnceCell<Option<u32>>,
+    /// The busiest thread's part of these readings, once it was asked for: many connections may be of one process.
+    samples: OnceCell<Vec<(Instant, CpuSample)>>,
 }
 
 /// What was read of one process: of its threads the busiest one.
@@ -60,17 +60,13 @@ impl CpuTracks {
     /// What was read of `pid`, to be kept; `None` where nothing was.
     pub(crate) fn of(&self, pid: u32) -> Option<CpuOfProcess> {
         let track = self.track(pid)?;
-        Some(CpuOfProcess { quota: track.source.quota().cloned(), samples: track.samples_from(0).collect() })
+        Some(CpuOfProcess { quota: track.source.quota().cloned(), samples: track.samples().to_vec() })
     }
 
     /// The readings of `pid` from `from_us` on, in the time of a watch that `began` then.
     pub(crate) fn rows(&self, pid: u32, began: Instant, from_us: u64) -> Option<ProcessCpuRows> {
         let track = self.track(pid)?;
-        let from = began + Duration::from_micros(from_us);
-        let rows = track.samples_from(track.readings.partition_point(|(at, _)| *at < from));
-        let rows =
-            rows.map(|(at, row)| CpuSample { t_us: micros(at.saturating_duration_since(began)), ..row });
-        Some(ProcessCpuRows { quota: track.source.quota().cloned(), samples: rows.collect() })
+        Some(rows(track.source.quota(), track.samples(), began, from_us))
     }
 
     fn track(&self, pid: u32) -> Option<&CpuTrack> {
@@ -80,7 +76,7 @@ impl CpuTracks {
 
 impl CpuTrack {
     const fn of(source: ProcessCpu) -> Self {
-        Self { source, readings: VecDeque::new(), busiest: OnceCell::new() }
+        Self { source, readings: VecDeque::new(), samples: OnceCell::new() }
     }
 
     fn is_due(&self, now: Instant) -> bool {
@@ -91,18 +87,18 @@ impl CpuTrack {
     }
 
     fn read(&mut self, now: Instant) {
-        self.busiest = OnceCell::new();
+        self.samples = OnceCell::new();
         self.readings.extend(self.source.read().map(|reading| (now, reading)));
         if self.readings.len() > READINGS_MAX {
             self.readings.pop_front();
         }
     }
 
-    /// The busiest thread's part of the readings, from number `from` on.
-    fn samples_from(&self, from: usize) -> impl Iterator<Item = (Instant, CpuSample)> {
-        let busiest = *self.busiest.get_or_init(|| self.busiest());
-        let readings = self.readings.range(from..);
-        readings.filter_map(move |(at, reading)| Some((*at, sample(reading, busiest?)?)))
+    fn samples(&self) -> &[(Instant, CpuSample)] {
+        self.samples.get_or_init(|| {
+            let Some(busiest) = self.busiest() else { return Vec::new() };
+            self.readings.iter().filter_map(|(at, reading)| Some((*at, sample(reading, busiest)?))).collect()
+        })
     }
 
     /// The thread that computed and waited for a CPU most while it was read.
@@ -133,12 +129,24 @@ fn sample(reading: &CpuReading, id: u32) -> Option<CpuSample> {
 impl CpuOfProcess {
     /// The readings from `from_us` on, in the time of a watch that `began` then.
     pub(crate) fn rows(&self, began: Instant, from_us: u64) -> ProcessCpuRows {
-        let rows = self.samples.iter().filter_map(|(at, sample)| {
-            let t_us = micros(at.checked_duration_since(began)?);
-            (t_us >= from_us).then(|| CpuSample { t_us, ..sample.clone() })
-        });
-        ProcessCpuRows { quota: self.quota.clone(), samples: rows.collect() }
+        rows(self.quota.as_ref(), &self.samples, began, from_us)
     }
+}
+
+/// The `samples` from `from_us` on, in the time of a watch that `began` then; those of before it are left out.
+fn rows(
+    quota: Option<&CpuQuota>,
+    samples: &[(Instant, CpuSample)],
+    began: Instant,
+    from_us: u64,
+) -> ProcessCpuRows {
+    let from = began + Duration::from_micros(from_us);
+    let lately = &samples[samples.partition_point(|(at, _)| *at < from)..];
+    let row = |(at, sample): &(Instant, CpuSample)| {
+        let t_us = micros(at.saturating_duration_since(began));
+        CpuSample { t_us, ..sample.clone() }
+    };
+    ProcessCpuRows { quota: quota.cloned(), samples: lately.iter().map(row).collect() }
 }
 
 #[cfg(test)]
