@@ -174,8 +174,9 @@ impl Recorded {
             RecordedSubject::Connection(kept) => {
                 let connection = kept.connection();
                 let retransmits = connection.retransmits().map(AnyRow::Retransmit);
-                let senders = kept.sender_rows().map(AnyRow::Tcp);
-                let mut rows: Vec<AnyRow> = connection.rows().chain(senders).collect();
+                let mut rows = Vec::new();
+                connection.append_rows(0, &mut rows);
+                rows.extend(kept.sender_rows().map(AnyRow::Tcp));
                 // Each table is in order of time.
                 rows.sort_by_key(AnyRow::t_us);
                 rows.into_iter().chain(retransmits).try_for_each(&mut take)?;

@@ -140,9 +140,10 @@ impl<'a> History<'a> {
                 self.queues[direction].push_back((row.t_us, row.backlog_bytes));
                 self.overflows[direction].observe(row.t_us, row.dropped_packets);
             }
-            AnyRow::Cpu(row) => {
-                self.threads.entry(row.thread.clone()).or_default().add(row);
-            }
+            AnyRow::Cpu(row) => match self.threads.get_mut(&row.thread) {
+                Some(counts) => counts.add(row),
+                None => self.threads.entry(row.thread.clone()).or_default().add(row),
+            },
             AnyRow::Tcp(_)
             | AnyRow::Path(_)
             | AnyRow::Delivery(_)
@@ -331,7 +332,9 @@ impl ThreadCounts {
         let counts =
             [Some(row.cpu_us), row.wait_us, row.throttled_periods, row.throttled_us, row.cgroup_cpu_us];
         for (points, count) in self.all_mut().into_iter().zip(counts) {
-            points.extend(count.map(|count| (row.t_us, count)));
+            if let Some(count) = count {
+                points.push_back((row.t_us, count));
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::{
     AqmSample, CpuSample, DatagramSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample,
-    Retransmit, RunRecord, TcpSample, ThreadRole, UdpSample,
+    Retransmit, RunRecord, TcpSample, UdpSample,
 };
 use crate::file_name::FileName;
 use crate::problem::Problem;
@@ -78,36 +78,6 @@ pub enum AnyRow {
 }
 
 impl AnyRow {
-    /// The same of another stream, by its own one; rows of no stream stay as they are.
-    #[must_use]
-    pub fn of_stream(mut self, other: impl FnOnce(u32) -> u32) -> Self {
-        let stream = match &mut self {
-            Self::Tcp(row) => &mut row.stream,
-            Self::Delivery(row) => &mut row.stream,
-            Self::Udp(row) => &mut row.stream,
-            Self::Ping(row) => &mut row.stream,
-            Self::Retransmit(row) => &mut row.stream,
-            Self::Packets(row) => &mut row.stream,
-            Self::Datagrams(row) => &mut row.stream,
-            Self::Path(_) | Self::Cpu(_) | Self::Aqm(_) => return self,
-        };
-        *stream = other(*stream);
-        self
-    }
-
-    /// The same of a thread of another flow, by its own one; rows of other tables stay as they are.
-    #[must_use]
-    pub fn of_flow(mut self, other: impl FnOnce(u32) -> u32) -> Self {
-        if let Self::Cpu(CpuSample {
-            thread: ThreadRole::Sender { flow } | ThreadRole::Receiver { flow, .. },
-            ..
-        }) = &mut self
-        {
-            *flow = other(*flow);
-        }
-        self
-    }
-
     /// When it was read, microseconds since the run began.
     pub fn t_us(&self) -> u64 {
         match self {

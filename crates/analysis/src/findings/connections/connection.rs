@@ -157,36 +157,37 @@ impl Connection<'_> {
         (0..).zip([sender, receiver].into_iter().flatten())
     }
 
-    /// The record's rows: each sample once for each flow, with counters that begin at the first sample, as those of a planned run do. The
-    /// samples of each kind are in order of time.
-    pub fn rows(&self) -> impl Iterator<Item = AnyRow> + '_ {
-        let streams = self.streams();
-        let samples = self.samples.iter().flat_map(move |sample| {
+    /// Appends the record's rows: each sample once for each flow, with counters that begin at the first sample, as those of a planned run do.
+    /// One kind and end comes after the other, each in order of time. Its first stream and flow are number `first`.
+    pub fn append_rows(&self, first: u32, rows: &mut Vec<AnyRow>) {
+        let streams = self.streams().map(|(index, end)| (first + index, end));
+        let count = streams.clone().count();
+        let packets = self.packets.sent.len() + self.packets.received.len();
+        rows.reserve(count * (self.samples.len() + self.cpu.len()) + self.peer_samples.len() + packets);
+        for sample in self.samples {
             let info = self.counted(sample);
-            streams.clone().map(move |(stream, end)| TcpSample { stream, end, info, ..sample.clone() })
-        });
-        let samples = in_order_of_time(samples, self.peer_rows());
-        let packets = self.streams().flat_map(|(stream, end)| {
-            self.packets_of(end).map(move |sample| PacketSample { stream, end, ..sample })
-        });
-        let mut cpu: Vec<AnyRow> =
-            self.streams().flat_map(|(stream, end)| self.cpu.rows(stream, end)).collect();
-        cpu.sort_by_key(AnyRow::t_us);
-        samples.map(AnyRow::Tcp).chain(packets.map(AnyRow::Packets)).chain(cpu)
-    }
-
-    /// What the peer's socket shows as the receiver of what this end sends.
-    fn peer_rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
-        let sent = self.streams().find(|&(_, end)| end == StreamEnd::Sender);
-        let peer = sent.zip(self.peer_samples.first()).map(|((stream, _), first)| {
-            self.peer_samples.iter().map(move |sample| TcpSample {
+            let its = streams.clone().map(|(stream, end)| TcpSample { stream, end, info, ..sample.clone() });
+            rows.extend(its.map(AnyRow::Tcp));
+        }
+        // What the peer's socket shows as the receiver of what this end sends.
+        let sent = streams.clone().find(|&(_, end)| end == StreamEnd::Sender);
+        if let Some(((stream, _), before)) = sent.zip(self.peer_samples.first()) {
+            let end = StreamEnd::Receiver;
+            let its = self.peer_samples.iter().map(|sample| TcpSample {
                 stream,
-                end: StreamEnd::Receiver,
-                info: sample.info.since(&first.info),
+                end,
+                info: sample.info.since(&before.info),
                 ..sample.clone()
-            })
-        });
-        peer.into_iter().flatten()
+            });
+            rows.extend(its.map(AnyRow::Tcp));
+        }
+        for (stream, end) in streams.clone() {
+            let its = self.packets_of(end).map(|sample| PacketSample { stream, end, ..sample });
+            rows.extend(its.map(AnyRow::Packets));
+        }
+        for (flow, end) in streams {
+            rows.extend(self.cpu.rows(flow, end).map(AnyRow::Cpu));
+        }
     }
 
     fn packets_of(&self, end: StreamEnd) -> impl DoubleEndedIterator<Item = PacketSample> + '_ {
@@ -335,19 +336,6 @@ impl Connection<'_> {
     }
 }
 
-/// Samples of both ends, each in order of time.
-fn in_order_of_time(
-    own: impl Iterator<Item = TcpSample>,
-    peer: impl Iterator<Item = TcpSample>,
-) -> impl Iterator<Item = TcpSample> {
-    let (mut own, mut peer) = (own.peekable(), peer.peekable());
-    std::iter::from_fn(move || match (own.peek(), peer.peek()) {
-        (Some(next), Some(other)) if other.t_us < next.t_us => peer.next(),
-        (Some(_), _) => own.next(),
-        (None, _) => peer.next(),
-    })
-}
-
 /// A flow, and what its verdict rests on.
 #[derive(Debug, Clone)]
 pub struct Judged {
@@ -355,6 +343,13 @@ pub struct Judged {
     pub flow: FlowResult,
     /// Its time by who held it; `None` where nothing was sampled.
     pub ledger: Option<FlowLedger>,
+}
+
+/// The rows' places in order of time. They are large, and stay where they are.
+fn order_of_time(rows: &[AnyRow]) -> Vec<usize> {
+    let mut order: Vec<(u64, usize)> = rows.iter().map(AnyRow::t_us).zip(0..).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, index)| index).collect()
 }
 
 /// Judges connections between the same two hosts, which share a path: facts on the path from each apply to all. Returns these facts too.
@@ -369,11 +364,10 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
             flow: summary.flow + index,
             ..summary
         }));
-        samples.extend(
-            connection.rows().map(|row| row.of_stream(|stream| stream + index).of_flow(|flow| flow + index)),
-        );
+        connection.append_rows(index, &mut samples);
     }
-    samples.sort_by_key(AnyRow::t_us);
+    let in_order = order_of_time(&samples);
+    let samples = || in_order.iter().map(|&index| &samples[index]);
     let family = family(&first.observed);
     let emulated = &first.observed.emulated;
     let congestion_controls = [first.congestion_control.as_str(); 2];
@@ -402,11 +396,11 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         congestion_controls,
     };
     let mut inference = Inference::new(&unknown, &STANDARD);
-    samples.iter().for_each(|row| inference.push(row));
+    samples().for_each(|row| inference.push(row));
     let facts = inference.facts();
     let path = KnownPath::observed(family, &facts, emulated);
     let mut condenser = FlowCondenser::new(KnownRun { path, ..unknown }, &STANDARD);
-    for row in &samples {
+    for row in samples() {
         condenser.push(row);
         delivery(row).iter().for_each(|delivery| condenser.push(delivery));
     }

@@ -1,6 +1,6 @@
 //! What the processes at both ends of a connection used of their CPUs, and what the quotas of their cgroups held back, as rows of a record.
 
-use pipefill_core::record::{AnyRow, CpuQuota, CpuSample, StreamEnd, ThreadRole};
+use pipefill_core::record::{CpuQuota, CpuSample, StreamEnd, ThreadRole};
 
 /// Of the processes at both ends.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,19 +21,24 @@ pub struct ProcessCpuRows {
 }
 
 impl ConnectionCpu {
-    /// The rows of flow `flow`, which this host's end sends or receives.
-    pub(super) fn rows(&self, flow: u32, end: StreamEnd) -> impl Iterator<Item = AnyRow> + '_ {
+    /// The rows of flow `flow`, which this host's end sends or receives: of its sender, then of its receiver.
+    pub(super) fn rows(&self, flow: u32, end: StreamEnd) -> impl Iterator<Item = CpuSample> + '_ {
         let (sender, receiver) = match end {
             StreamEnd::Sender => (&self.local, &self.remote),
             StreamEnd::Receiver => (&self.remote, &self.local),
         };
-        let of = |rows: &'_ ProcessCpuRows, thread: ThreadRole| {
-            rows.samples
-                .clone()
-                .into_iter()
-                .map(move |row| AnyRow::Cpu(CpuSample { thread: thread.clone(), ..row }))
-        };
-        of(sender, ThreadRole::Sender { flow })
-            .chain(of(receiver, ThreadRole::Receiver { flow, stream: None }))
+        let receives = ThreadRole::Receiver { flow, stream: None };
+        sender.rows(ThreadRole::Sender { flow }).chain(receiver.rows(receives))
+    }
+
+    /// How many rows each flow has.
+    pub(super) const fn len(&self) -> usize {
+        self.local.samples.len() + self.remote.samples.len()
+    }
+}
+
+impl ProcessCpuRows {
+    fn rows(&self, thread: ThreadRole) -> impl Iterator<Item = CpuSample> + '_ {
+        self.samples.iter().map(move |row| CpuSample { thread: thread.clone(), ..row.clone() })
     }
 }
