@@ -5,7 +5,7 @@
 use crate::page_part::PagePart;
 use pipefill_analysis::ground::threshold::{Layer, ThresholdAbout, Unit};
 use pipefill_analysis::ground::thresholds::ABOUT;
-use pipefill_analysis::judge::{REVISIONS, RULES, Rule};
+use pipefill_analysis::judge::{Part, REVISIONS, RULES, Rule};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn rules() -> String {
 }
 
 fn needs(rule: &Rule) -> String {
-    rule.needs.iter().map(|part| part.as_str()).collect::<Vec<_>>().join(", ")
+    rule.needs.iter().map(Part::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn thresholds() -> String {
