@@ -20,7 +20,7 @@ pub(super) struct Decision {
 /// The rule that decides on `evidence`; `None` where it has nothing that any rule asks for.
 pub(super) fn decide(evidence: &Evidence, thresholds: &Thresholds) -> Option<Decision> {
     let question = Question { rules: applicable(evidence), evidence, thresholds };
-    let mut trace = Trace::new();
+    let mut trace = Trace::default();
     let rule = question.first(0, &mut trace)?;
     Some(Decision { rule, margin: question.margin(rule, trace.comparisons()) })
 }

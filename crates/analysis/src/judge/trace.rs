@@ -38,14 +38,7 @@ pub(super) struct Trace {
     pub(super) arriving: Option<Option<ArrivingPackets>>,
 }
 
-/// What an interval's rules compare, as a rule.
-const COMPARISONS: usize = 32;
-
 impl Trace {
-    pub(super) fn new() -> Self {
-        Self { comparisons: Vec::with_capacity(COMPARISONS), ..Self::default() }
-    }
-
     /// Begins again, of rules that compare with `threshold` as if it were `by` of itself larger; below zero: smaller.
     pub(super) fn begin_moving(&mut self, threshold: Threshold, by: f64) {
         let mut comparisons = std::mem::take(&mut self.comparisons);
