@@ -83,16 +83,17 @@ impl fmt::Display for RuleId {
 pub(super) const OTHER: RuleId = RuleId::new("other");
 
 impl Part {
+    /// In the order of the guide.
     const ALL: [Self; 9] = [
-        Self::Plan,
-        Self::NoPlan,
+        Self::Datagrams,
+        Self::UdpSocket,
+        Self::Waiting,
         Self::Offer,
         Self::Sender,
         Self::Receiver,
         Self::Arrivals,
-        Self::Datagrams,
-        Self::UdpSocket,
-        Self::Waiting,
+        Self::Plan,
+        Self::NoPlan,
     ];
 
     const fn is_in(self, evidence: &Evidence) -> bool {
