@@ -101,7 +101,6 @@ mod tests {
     use pipefill_core::record::Fact;
     use proptest::prelude::*;
 
-    /// A margin is found from some comparisons alone, and judged again with some rules alone.
     fn holder(evidence: &Evidence, thresholds: &Thresholds) -> Option<LimitedBy> {
         decide(evidence, thresholds).map(|decision| decision.rule.limited_by())
     }

@@ -111,6 +111,7 @@ impl Part {
     }
 
     const fn bit(self) -> u16 {
+        assert!((self as usize) < Self::ALL.len(), "a part is missing in ALL");
         1 << self as u16
     }
 
