@@ -32,7 +32,7 @@ pub use read_from::{Gap, ReadFrom};
 pub use repetition::Repetition;
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
-    BufferLimits, CountsBefore, CpuQuota, Fact, LossKind, Observed, Origin, PathCounts, PathFacts,
+    BufferLimits, CountsBefore, CpuQuota, EndFacts, Fact, LossKind, Observed, Origin, PathCounts, PathFacts,
     PolicerFacts, Process, SOCKETS, Subject, WayFacts,
 };
 

@@ -21,7 +21,8 @@ use crate::infer::KnownRun;
 use crate::judge::{Diagnosing, FlowLedger, Span};
 use delivery::Rates;
 use pipefill_core::record::{
-    AnyRow, BufferLimits, CpuQuota, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord,
+    AnyRow, BufferLimits, CpuQuota, EndFacts, Invalid, Manifest, Observed, PathFacts, PingSample, Retransmit,
+    RunRecord,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,17 @@ pub struct RunMetrics {
     pub quotas: [Option<CpuQuota>; 2],
 }
 
+impl RunMetrics {
+    /// What is known of the ends of observed connections: this one, the peer.
+    pub(crate) fn ends(&self) -> [EndFacts<'_>; 2] {
+        [0, 1].map(|at| EndFacts {
+            buffers: self.limits[at],
+            quota: self.quotas[at].as_ref(),
+            ..EndFacts::default()
+        })
+    }
+}
+
 fn are_unknown<T>(of_hosts: &[Option<T>; 2]) -> bool {
     of_hosts.iter().all(Option::is_none)
 }
@@ -167,6 +179,7 @@ impl<'a> Condenser<'a> {
     pub fn finish(self) -> RunMetrics {
         let manifest = self.manifest;
         let run = &manifest.run;
+        let ends = manifest.subject.observed().map(Observed::ends).unwrap_or_default();
         let (rates, flows, _) = self.flows.finish();
         RunMetrics {
             id: run.id.clone(),
@@ -194,8 +207,8 @@ impl<'a> Condenser<'a> {
                 .subject
                 .observed()
                 .map_or_else(PathFacts::default, |observed| observed.emulated.clone()),
-            limits: KnownRun::of(manifest).limits,
-            quotas: KnownRun::of(manifest).quotas.map(Option::<&CpuQuota>::cloned),
+            limits: ends.map(|end| end.buffers),
+            quotas: ends.map(|end| end.quota.cloned()),
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{BufferEvidence, Plateau};
-use pipefill_core::record::{BufferLimits, PacketSample, StreamEnd, TcpSample};
-use pipefill_core::stacks::Stack;
+use pipefill_core::record::{EndFacts, PacketSample, StreamEnd, TcpSample};
 
 /// Follows one stream.
 #[derive(Debug, Clone)]
@@ -101,13 +100,8 @@ impl BufferTrack {
         grow(&mut self.window, self.crept, row.t_us, window.map(u64::from));
     }
 
-    /// What is known at `t_us`, with what the hosts of the sender and of the receiver allow, and their TCP implementations.
-    pub(crate) fn evidence(
-        &self,
-        t_us: u64,
-        [sender_limits, receiver_limits]: [Option<BufferLimits>; 2],
-        [_, receiver_stack]: [Option<Stack>; 2],
-    ) -> BufferEvidence {
+    /// What is known at `t_us`, with what is known of the sender's end and of the receiver's.
+    pub(crate) fn evidence(&self, t_us: u64, [sender, receiver]: [EndFacts<'_>; 2]) -> BufferEvidence {
         let at = |growth: &Option<Growth>| growth.as_ref().map(|growth| growth.at(t_us));
         BufferEvidence {
             window_scaling: self.window_scaling,
@@ -117,9 +111,9 @@ impl BufferTrack {
             window: at(&self.window),
             rcvbuf: at(&self.rcvbuf),
             sndbuf: at(&self.sndbuf),
-            sender_limits,
-            receiver_limits,
-            receiver_stack,
+            sender_limits: sender.buffers,
+            receiver_limits: receiver.buffers,
+            receiver_stack: receiver.stack,
             max_pacing_rate_bps: self.max_pacing_rate_bps,
         }
     }
@@ -161,10 +155,10 @@ mod tests {
                 ..TcpInfo::default()
             };
             track.add(&of_sender(t_us, info));
-            let evidence = track.evidence(t_us, [None; 2], [None; 2]);
+            let evidence = track.evidence(t_us, Default::default());
             assert_eq!(evidence.max_pacing_rate_bps, limit.flatten());
         }
-        let evidence = track.evidence(50, [None; 2], [None; 2]);
+        let evidence = track.evidence(50, Default::default());
         assert_eq!(
             evidence.window,
             Some(Plateau { bytes: 330, first_bytes: 100, steady_us: 30, most_bytes: 330 })
@@ -189,7 +183,7 @@ mod tests {
         }
         let plateau =
             |bytes, steady_us| Some(Plateau { bytes, first_bytes: 20_000, steady_us, most_bytes: 26_000 });
-        let window_at = |t_us| track.evidence(t_us, [None; 2], [None; 2]).window;
+        let window_at = |t_us| track.evidence(t_us, Default::default()).window;
         assert_eq!(window_at(500), plateau(20_000, 1_000));
         assert_eq!(window_at(1_100), plateau(23_100, 7_500));
         assert_eq!(window_at(8_550), plateau(26_000, 100));

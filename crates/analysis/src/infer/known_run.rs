@@ -5,8 +5,7 @@ use super::known_path::KnownPath;
 use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
-use pipefill_core::record::{BufferLimits, CountsBefore, CpuQuota, Gap, Manifest, ReadFrom, StreamSummary};
-use pipefill_core::stacks::Stack;
+use pipefill_core::record::{CountsBefore, EndFacts, Gap, Manifest, Observed, ReadFrom, StreamSummary};
 use pipefill_core::units::Rate;
 use std::time::Duration;
 
@@ -28,14 +27,10 @@ pub struct KnownRun<'a> {
     pub(crate) writes_all: bool,
     /// The other program's output that the samples were read from.
     pub(crate) read_from: Option<&'a ReadFrom>,
-    /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
-    pub(crate) limits: [Option<BufferLimits>; 2],
+    /// What is known of the ends of observed connections: this one, the peer.
+    pub(crate) ends: [EndFacts<'a>; 2],
     /// What the socket of an observed connection had counted before its first sample.
     pub(crate) before: CountsBefore,
-    /// The TCP implementations of observed hosts: this one, the peer.
-    pub(crate) stacks: [Option<Stack>; 2],
-    /// The CPU quotas of the processes at the ends of observed connections: this one, the peer's.
-    pub(crate) quotas: [Option<&'a CpuQuota>; 2],
     /// Whether its datagrams are those of QUIC.
     pub(crate) is_quic: bool,
     /// Of the hosts: that of forward data's sender, that of its receiver.
@@ -60,12 +55,8 @@ impl<'a> KnownRun<'a> {
             host_rate: manifest.environment.host_rate(),
             writes_all: observed.is_some_and(|observed| observed.writes_all),
             read_from: observed.and_then(|observed| observed.read_from.as_ref()),
-            limits: observed.map_or([None; 2], |observed| [observed.local_buffers, observed.remote_buffers]),
+            ends: observed.map(Observed::ends).unwrap_or_default(),
             before: observed.and_then(|observed| observed.before).unwrap_or_default(),
-            stacks: observed.map_or([None; 2], |observed| [observed.local_stack, observed.remote_stack]),
-            quotas: observed.map_or([None; 2], |observed| {
-                [observed.local_quota.as_ref(), observed.remote_quota.as_ref()]
-            }),
             is_quic: observed.is_some_and(|observed| observed.quic.is_some()),
             congestion_controls: [&spec.sender, &spec.receiver].map(|host| host.congestion_control.as_str()),
         }
@@ -102,19 +93,13 @@ impl<'a> KnownRun<'a> {
             .count()
     }
 
-    /// What the host that sends data in `direction` allows sockets to buffer, and the one that receives them.
-    pub(crate) const fn buffer_limits(&self, direction: Direction) -> [Option<BufferLimits>; 2] {
-        by_role(self.limits, direction)
-    }
-
-    /// The TCP implementations of the host that sends data in `direction` and of the one that receives them.
-    pub(crate) const fn stacks(&self, direction: Direction) -> [Option<Stack>; 2] {
-        by_role(self.stacks, direction)
-    }
-
-    /// The CPU quota of the process that sends data in `direction`, and of the one that receives them.
-    pub(crate) const fn cpu_quotas(&self, direction: Direction) -> [Option<&'a CpuQuota>; 2] {
-        by_role(self.quotas, direction)
+    /// The end that sends data in `direction`, and the one that receives them.
+    pub(crate) const fn by_role(&self, direction: Direction) -> [EndFacts<'a>; 2] {
+        let [local, remote] = self.ends;
+        match direction {
+            Direction::Forward => [local, remote],
+            Direction::Reverse => [remote, local],
+        }
     }
 
     /// The congestion control of the sender of `flow`.
@@ -156,13 +141,5 @@ impl<'a> KnownRun<'a> {
         }
         let direction = self.flow_of(stream).map_or(Direction::Forward, |flow| flow.direction);
         self.path.way(direction).delay.map_or(0, |delay| micros(delay.value))
-    }
-}
-
-/// Of this host and the peer: the one that sends data in `direction`, the one that receives them.
-const fn by_role<T: Copy>([local, remote]: [T; 2], direction: Direction) -> [T; 2] {
-    match direction {
-        Direction::Forward => [local, remote],
-        Direction::Reverse => [remote, local],
     }
 }

@@ -169,7 +169,7 @@ impl<'a> RunFacts<'a> {
         interval: TimeInterval,
     ) -> [Option<QuotaUse>; 2] {
         let flow = stream.flow_index;
-        let [sends, receives] = self.run.cpu_quotas(stream.flow.direction);
+        let [sends, receives] = self.run.by_role(stream.flow.direction).map(|end| end.quota);
         let of = |quota: Option<&CpuQuota>, end, thread| {
             self.history.quota_use((stream.summary.stream, end), &thread, quota?.period_us, interval)
         };

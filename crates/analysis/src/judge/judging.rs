@@ -32,8 +32,7 @@ use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, PathEvidence, UdpSocketEvidence};
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{AnyRow, BufferLimits, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
-use pipefill_core::stacks::Stack;
+use pipefill_core::record::{AnyRow, CapturePoint, EndFacts, Manifest, StreamEnd, StreamSummary, Waits};
 use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
@@ -92,10 +91,8 @@ struct JudgedStream<'a> {
     events: SocketEvents,
     /// What bounds its windows and buffers.
     buffers: BufferTrack,
-    /// What its sender's host and its receiver's allow.
-    limits: [Option<BufferLimits>; 2],
-    /// The stacks of its sender's host and its receiver's.
-    stacks: [Option<Stack>; 2],
+    /// What is known of its sender's end and of its receiver's.
+    ends: [EndFacts<'a>; 2],
     /// Name of its sender's congestion control.
     congestion_control: &'a str,
     /// Where its packets were captured.
@@ -156,8 +153,7 @@ impl<'a> Diagnosing<'a> {
                         .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
                     events: SocketEvents::default(),
                     buffers: BufferTrack::new(thresholds),
-                    limits: run.buffer_limits(flow.direction),
-                    stacks: run.stacks(flow.direction),
+                    ends: run.by_role(flow.direction),
                     congestion_control: run.congestion_control(flow),
                     capture_point: CapturePoint::Unknown,
                     line_rate: None,
@@ -321,7 +317,7 @@ impl<'a> Diagnosing<'a> {
         let is_near = stream.capture_point == CapturePoint::Receiver;
         let packets = is_near.then(|| {
             let packets = StreamPackets::near_receiver(stream.packets.as_slice(), self.thresholds);
-            arriving(&packets, stream.stacks[0], stream.stream.summary, self.thresholds)
+            arriving(&packets, stream.ends[0].stack, stream.stream.summary, self.thresholds)
         });
         let mut starts = VecDeque::new();
         if is_near {
@@ -344,7 +340,7 @@ impl<'a> Diagnosing<'a> {
 
     fn judge_slow_start(&mut self, place: usize, start: SlowStart) {
         let stream = &mut self.streams[place];
-        let buffers = stream.buffers.evidence(start.interval.to_us, stream.limits, stream.stacks);
+        let buffers = stream.buffers.evidence(start.interval.to_us, stream.ends);
         let evidence = Evidence {
             from_us: start.interval.from_us,
             to_us: start.interval.to_us,
@@ -372,7 +368,7 @@ impl<'a> Diagnosing<'a> {
             from_us: interval.from_us,
             to_us: interval.to_us,
             arrivals: Some(arrivals),
-            buffers: stream.buffers.evidence(interval.to_us, stream.limits, stream.stacks),
+            buffers: stream.buffers.evidence(interval.to_us, stream.ends),
             path: PathEvidence {
                 base_rtt_us,
                 line_rate_bps: stream.line_rate_bps(interval),
@@ -598,7 +594,7 @@ impl<'a> JudgedFlow<'a> {
 impl<'a> JudgedStream<'a> {
     fn judge(&mut self, epoch: &Epoch, facts: &RunFacts<'_>, flow: &mut JudgedFlow<'_>) {
         let direction = self.stream.flow.direction;
-        let buffers = self.buffers.evidence(epoch.interval.to_us, self.limits, self.stacks);
+        let buffers = self.buffers.evidence(epoch.interval.to_us, self.ends);
         let mut evidence = Evidence { buffers, ..facts.evidence(epoch, self.stream) };
         evidence.path.line_rate_bps = self.line_rate_bps(epoch.interval);
         if let Some(sender) = &mut evidence.sender {

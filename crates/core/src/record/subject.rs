@@ -85,6 +85,35 @@ pub struct Observed {
     pub read_from: Option<ReadFrom>,
 }
 
+impl Observed {
+    /// What is known of its ends: this one, the peer.
+    pub const fn ends(&self) -> [EndFacts<'_>; 2] {
+        [
+            EndFacts {
+                buffers: self.local_buffers,
+                stack: self.local_stack,
+                quota: self.local_quota.as_ref(),
+            },
+            EndFacts {
+                buffers: self.remote_buffers,
+                stack: self.remote_stack,
+                quota: self.remote_quota.as_ref(),
+            },
+        ]
+    }
+}
+
+/// What is known of one end of an observed connection beside its samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct EndFacts<'a> {
+    /// What its host allows TCP sockets to buffer.
+    pub buffers: Option<BufferLimits>,
+    /// Its TCP implementation.
+    pub stack: Option<Stack>,
+    /// The CPU quota of its process.
+    pub quota: Option<&'a CpuQuota>,
+}
+
 /// What a socket counted from its connection's beginning to its first sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CountsBefore {

@@ -371,6 +371,11 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     let family = family(&first.observed);
     let emulated = &first.observed.emulated;
     let congestion_controls = [first.congestion_control.as_str(); 2];
+    // Not each connection's SYNs are known, and all are of the same hosts.
+    let mut ends = first.observed.ends();
+    for (at, end) in ends.iter_mut().enumerate() {
+        end.stack = connections.iter().find_map(|connection| connection.observed.ends()[at].stack);
+    }
     let unknown = KnownRun {
         plan: None,
         flows: &flows,
@@ -382,17 +387,11 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         writes_all: first.observed.writes_all,
         read_from: first.observed.read_from.as_ref(),
         is_quic: false,
-        limits: [first.observed.local_buffers, first.observed.remote_buffers],
+        ends,
         before: connections
             .iter()
             .filter_map(Connection::before)
             .fold(CountsBefore::default(), CountsBefore::plus),
-        // Not each connection's SYNs are known, and all are of the same hosts.
-        stacks: [
-            connections.iter().find_map(|connection| connection.observed.local_stack),
-            connections.iter().find_map(|connection| connection.observed.remote_stack),
-        ],
-        quotas: [first.observed.local_quota.as_ref(), first.observed.remote_quota.as_ref()],
         congestion_controls,
     };
     let mut inference = Inference::new(&unknown, &STANDARD);
@@ -405,16 +404,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         delivery(row).iter().for_each(|delivery| condenser.push(delivery));
     }
     let (_, metrics, mut ledgers) = condenser.finish();
-    let run = RunFlows {
-        repeat: 1,
-        plan: None,
-        path,
-        congestion_controls,
-        limits: unknown.limits,
-        quotas: unknown.quotas,
-        aqm: &[],
-        flows: &metrics,
-    };
+    let run = RunFlows { repeat: 1, plan: None, path, congestion_controls, ends, aqm: &[], flows: &metrics };
     let mut judged = flow_results(&flows, &[run]).into_iter().map(|flow| {
         let its = ledgers.extract_if(.., |ledger| ledger.flow() == flow.figures.flow).next();
         Judged { ledger: its, flow }

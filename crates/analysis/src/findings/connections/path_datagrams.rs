@@ -108,6 +108,7 @@ impl PathDatagrams {
         }
         let (flows, streams) = ([self.flow()], [self.summary()]);
         let path = KnownPath::observed(family(observed), &PathFacts::default(), &observed.emulated);
+        let ends = observed.ends();
         let run = KnownRun {
             plan: None,
             flows: &flows,
@@ -120,9 +121,7 @@ impl PathDatagrams {
             read_from: None,
             is_quic: observed.quic.is_some(),
             before: CountsBefore::default(),
-            stacks: [None; 2],
-            quotas: [None; 2],
-            limits: [observed.local_buffers, observed.remote_buffers],
+            ends,
             congestion_controls: [""; 2],
         };
         let mut condenser = FlowCondenser::new(run, &STANDARD);
@@ -133,8 +132,7 @@ impl PathDatagrams {
             plan: None,
             path,
             congestion_controls: [""; 2],
-            limits: run.limits,
-            quotas: run.quotas,
+            ends,
             aqm: &[],
             flows: &metrics,
         };

@@ -13,7 +13,7 @@ use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{BufferLimits, CpuQuota};
+use pipefill_core::record::EndFacts;
 use std::collections::BTreeMap;
 
 /// The flows of one run: their figures and their path.
@@ -27,10 +27,8 @@ pub struct RunFlows<'a> {
     pub path: KnownPath,
     /// Names of the congestion controls of the hosts that send forward and in reverse.
     pub congestion_controls: [&'a str; 2],
-    /// What the hosts that send forward and in reverse allow sockets to buffer.
-    pub limits: [Option<BufferLimits>; 2],
-    /// The CPU quotas of the processes that send forward and in reverse.
-    pub quotas: [Option<&'a CpuQuota>; 2],
+    /// What is known of the ends that send forward and in reverse.
+    pub ends: [EndFacts<'a>; 2],
     /// What the disciplines of the queues did.
     pub aqm: &'a [AqmMetrics],
     /// Their figures.
@@ -50,8 +48,7 @@ impl<'a> RunFlows<'a> {
             ),
             congestion_controls: Direction::ALL
                 .map(|direction| spec.data_sender(direction).congestion_control.as_str()),
-            limits: run.limits,
-            quotas: run.quotas.each_ref().map(Option::as_ref),
+            ends: run.ends(),
             aqm: &run.aqm,
             flows: &run.flows,
         }
@@ -125,18 +122,19 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
     of_cause.sort_by_key(|(in_run, _)| in_run.flow.figures.goodput_bps);
     let Some(&&(middle, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let RunFlows { plan, path, congestion_controls, limits, quotas, .. } = middle.run;
+    let RunFlows { plan, path, congestion_controls, ends, .. } = middle.run;
     let of_host = congestion_controls[flow.direction.index()];
+    let [sender, receiver] = [flow.direction, flow.direction.opposite()].map(|sends| ends[sends.index()]);
     let judged = JudgedFlow {
         plan: plan.cloned(),
         path,
         flows: plan.map_or_else(|| that_carry(flows, middle.run.flows), |_| flows.to_vec()),
         flow: flow.clone(),
         congestion_control: flow.congestion_control.clone().unwrap_or_else(|| of_host.to_owned()),
-        sender_limits: limits[flow.direction.index()],
-        receiver_limits: limits[flow.direction.opposite().index()],
-        sender_quota: quotas[flow.direction.index()].cloned(),
-        receiver_quota: quotas[flow.direction.opposite().index()].cloned(),
+        sender_limits: sender.buffers,
+        receiver_limits: receiver.buffers,
+        sender_quota: sender.quota.cloned(),
+        receiver_quota: receiver.quota.cloned(),
         // What limited when stays with its run.
         diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
         latency: middle.flow.latency.clone(),
