@@ -185,6 +185,10 @@ pub struct BufferEvidence {
     pub rcvbuf: Option<Plateau>,
     /// The sender's send buffer (`sk_sndbuf`).
     pub sndbuf: Option<Plateau>,
+    /// Whether the sender's program has set that buffer; absent where the kernel did not tell.
+    pub sndbuf_set: Option<bool>,
+    /// The same of the receive buffer.
+    pub rcvbuf_set: Option<bool>,
     /// What the sender's host allows.
     pub sender_limits: Option<BufferLimits>,
     /// What the receiver's host allows.

@@ -33,7 +33,7 @@ pub use repetition::Repetition;
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
     BufferLimits, CountsBefore, CpuQuota, EndFacts, Fact, LossKind, Observed, Origin, PathCounts, PathFacts,
-    PolicerFacts, Process, SOCKETS, Subject, WayFacts,
+    PolicerFacts, Process, SOCKETS, SocketOptions, Subject, WayFacts,
 };
 
 use crate::cell::Direction;

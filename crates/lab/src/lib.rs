@@ -43,6 +43,7 @@ pub mod sender_trace;
 pub mod shaping;
 pub mod sock_diag;
 pub mod socket_list;
+pub mod socket_options;
 mod starvation;
 mod sys;
 pub mod sysctl;

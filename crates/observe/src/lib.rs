@@ -6,6 +6,7 @@
 mod capture_flows;
 mod capture_reading;
 mod capture_udp;
+mod carried;
 mod cpu_tracks;
 mod datagrams;
 mod disciplines;
@@ -28,6 +29,7 @@ mod watcher;
 
 pub use capture_flows::judge_capture;
 pub use capture_reading::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
+pub use carried::carried;
 pub use datagrams::{DatagramWatcher, FoundDatagrams};
 pub use disciplines::{DisciplineWatcher, FoundDisciplines};
 pub use filter::Filter;
@@ -36,4 +38,4 @@ pub use groups::{GroupFigures, HeldBy, OTHER, RTT_BOUNDS_US, RttCounts, Sum, Wor
 pub use meter::Metrics;
 pub use pasted_output::{OutputRead, is_text, judge_output, keep_output, output_of, read_output};
 pub use record::{TakenPath, keep_connections};
-pub use watcher::{EmulatedPath, WatchRequest, Watcher, carried};
+pub use watcher::{EmulatedPath, WatchRequest, Watcher};

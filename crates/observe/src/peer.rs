@@ -2,7 +2,7 @@
 
 use crate::cpu_tracks::CpuOfProcess;
 use crate::tracker::micros;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{SocketOptions, TcpSample};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -11,6 +11,8 @@ use std::time::Instant;
 pub(crate) struct Peer {
     /// Of its process, where that was read.
     pub(crate) cpu: Option<Rc<CpuOfProcess>>,
+    /// What its program has set of its socket.
+    pub(crate) options: Option<SocketOptions>,
     /// Of its socket, in order of time.
     pub(crate) samples: Vec<TcpSample>,
 }
@@ -24,7 +26,11 @@ impl Peer {
             t_us: sample.t_us.saturating_add(later).saturating_sub(earlier),
             ..sample.clone()
         };
-        Self { cpu: self.cpu.clone(), samples: self.samples.iter().map(by_it).collect() }
+        Self {
+            cpu: self.cpu.clone(),
+            options: self.options,
+            samples: self.samples.iter().map(by_it).collect(),
+        }
     }
 
     /// What its socket showed in the time of these samples.
@@ -47,7 +53,7 @@ mod tests {
     fn samples_of_a_peer_have_the_time_of_those_that_they_stand_beside() {
         let sample = |t_us| TcpSample::of_info(t_us, 0, StreamEnd::Sender, TcpInfo::default());
         let began = Instant::now();
-        let peer = Peer { cpu: None, samples: [100, 200, 300].map(sample).to_vec() };
+        let peer = Peer { cpu: None, options: None, samples: [100, 200, 300].map(sample).to_vec() };
         let later = peer.by_the_clock(began + Duration::from_micros(50), began);
         let times = |samples: &[TcpSample]| samples.iter().map(|sample| sample.t_us).collect::<Vec<_>>();
         assert_eq!(times(&later.samples), [150, 250, 350]);

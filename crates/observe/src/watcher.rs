@@ -1,5 +1,6 @@
 //! Looking at the sockets of this host: all of them once an interval, and the busy ones more often in between.
 
+use crate::carried::{contiguous, curve, moved};
 use crate::cpu_tracks::{CpuOfProcess, CpuTracks};
 use crate::datagrams::no_udp_diag;
 use crate::exact::ExactStates;
@@ -16,13 +17,13 @@ use pipefill_analysis::findings::connections::{
     Connection, ConnectionCpu, ConnectionFinding, ConnectionPackets, Connections,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{BufferLimits, Observed, PathCounts, PathFacts, Process, TcpSample};
-use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::record::{
+    BufferLimits, Observed, PathCounts, PathFacts, Process, SocketOptions, TcpSample,
+};
 use pipefill_lab::places::namespace_file;
 use pipefill_lab::sock_diag::{Dump, SockDiag, SocketReport};
 use pipefill_lab::sysctl::buffer_limits;
 use pipefill_runs::Stop;
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -303,6 +304,7 @@ impl Watcher {
                 exact.forget(cookie);
             }
             let process = processes.of(connection.inode).cloned();
+            connection.options = processes.options(connection.inode);
             processes.forget(connection.inode);
             if let Some(meter) = meter {
                 meter.count(cookie, &mut connection, process.as_deref(), is_first);
@@ -321,6 +323,10 @@ impl Watcher {
         let all = tracker.connections().map(|(_, connection)| connection.inode);
         let new = meter.iter().flat_map(|_| tracker.connections()).filter(|(_, new)| new.metered.is_none());
         processes.find(tracker.busy().chain(new).map(|(_, connection)| connection.inode), all);
+        processes.read_options(
+            tracker.busy().map(|(_, connection)| connection.inode),
+            micros(now.duration_since(self.began)),
+        );
         self.read_processes();
         let Self { tracker, exact, .. } = self;
         if let Some(exact) = exact {
@@ -424,13 +430,21 @@ impl Watcher {
             let pid = self.process_of(tracked).map(|process| process.pid);
             let cpu =
                 pid.and_then(|pid| read.entry(pid).or_insert_with(|| self.cpu.of(pid).map(Rc::new)).clone());
-            ((tracked.local, tracked.remote), Peer { cpu, samples: contiguous(tracked).into_owned() })
+            let options = self.options_of(tracked);
+            (
+                (tracked.local, tracked.remote),
+                Peer { cpu, options, samples: contiguous(tracked).into_owned() },
+            )
         });
         ends.collect()
     }
 
     fn process_of<'a>(&'a self, tracked: &'a Tracked) -> Option<&'a Process> {
         tracked.process.as_deref().or_else(|| self.processes.of(tracked.inode).map(Rc::as_ref))
+    }
+
+    fn options_of(&self, tracked: &Tracked) -> Option<SocketOptions> {
+        tracked.options.or_else(|| self.processes.options(tracked.inode))
     }
 
     /// A kernel without udp_diag has no UDP sockets to show; where they alone are wanted, that is said.
@@ -680,6 +694,11 @@ impl Watcher {
                     Some(path) => path.remote_buffers,
                     None => self.local_buffers.filter(|_| tracked.is_on_loopback()),
                 },
+                local_options: self.options_of(tracked),
+                remote_options: match self.peer_of(tracked) {
+                    Some(known) => known.options,
+                    None => self.tracker.peer_on_loopback(tracked).and_then(|peer| self.options_of(peer)),
+                },
                 local_quota: cpu.local.quota.clone(),
                 remote_quota: cpu.remote.quota.clone(),
                 ..tracked.observed(process)
@@ -718,41 +737,6 @@ impl Watcher {
         }
         finding
     }
-}
-
-/// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.
-fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
-    let Some(last) = samples.last() else { return Vec::new() };
-    let at = |t_us: u64| {
-        let next = samples.partition_point(|sample| sample.t_us <= t_us);
-        samples.get(next.checked_sub(1)?).map(carried)
-    };
-    let ends = (0..=count as u64).rev().map(|back| last.t_us.checked_sub(back * every_us).and_then(at));
-    let counts: Vec<Option<u64>> = ends.collect();
-    let rate = |pair: &[Option<u64>]| {
-        let [from, to] = pair else { return None };
-        Some((*to)?.saturating_sub((*from)?).saturating_mul(8_000_000) / every_us.max(1))
-    };
-    counts.windows(2).filter_map(rate).collect()
-}
-
-fn contiguous(tracked: &Tracked) -> Cow<'_, [TcpSample]> {
-    match tracked.samples.as_slices() {
-        (samples, []) => Cow::Borrowed(samples),
-        (older, newer) => Cow::Owned([older, newer].concat()),
-    }
-}
-
-/// Payload up to a sample, both ways.
-pub fn carried(sample: &TcpSample) -> u64 {
-    let TcpInfo { bytes_acked, bytes_received, .. } = sample.info;
-    bytes_acked.unwrap_or(0).saturating_add(bytes_received.unwrap_or(0))
-}
-
-/// Payload that a connection carried, both ways.
-fn moved(tracked: &Tracked) -> u64 {
-    let (Some(first), Some(last)) = (tracked.samples.front(), tracked.samples.back()) else { return 0 };
-    carried(last).saturating_sub(carried(first))
 }
 
 /// Whether data is outstanding after its retransmission timer has run out.

@@ -67,6 +67,8 @@ pub fn judged(spec: &CellSpec, diagnosis: Diagnosis, latency: Latency, goodput_b
         flow,
         sender_limits: None,
         receiver_limits: None,
+        sender_options: None,
+        receiver_options: None,
         sender_quota: None,
         receiver_quota: None,
         diagnosis,

@@ -22,7 +22,7 @@ use crate::judge::{Diagnosing, FlowLedger, Span};
 use delivery::Rates;
 use pipefill_core::record::{
     AnyRow, BufferLimits, CpuQuota, EndFacts, Invalid, Manifest, Observed, PathFacts, PingSample, Retransmit,
-    RunRecord,
+    RunRecord, SocketOptions,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,6 +98,9 @@ pub struct RunMetrics {
     /// What the hosts of observed connections allow sockets to buffer: this one, the peer.
     #[serde(default, skip_serializing_if = "are_unknown")]
     pub limits: [Option<BufferLimits>; 2],
+    /// What the programs at the ends of observed connections have set of their sockets: this one, the peer.
+    #[serde(default, skip_serializing_if = "are_unknown")]
+    pub options: [Option<SocketOptions>; 2],
     /// The CPU quotas of the processes at the ends of observed connections: this one, the peer's.
     #[serde(default, skip_serializing_if = "are_unknown")]
     pub quotas: [Option<CpuQuota>; 2],
@@ -109,6 +112,7 @@ impl RunMetrics {
         [0, 1].map(|at| EndFacts {
             buffers: self.limits[at],
             quota: self.quotas[at].as_ref(),
+            options: self.options[at],
             ..EndFacts::default()
         })
     }
@@ -208,6 +212,7 @@ impl<'a> Condenser<'a> {
                 .observed()
                 .map_or_else(PathFacts::default, |observed| observed.emulated.clone()),
             limits: ends.map(|end| end.buffers),
+            options: ends.map(|end| end.options),
             quotas: ends.map(|end| end.quota.cloned()),
         }
     }

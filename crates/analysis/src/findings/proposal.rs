@@ -1,7 +1,7 @@
 //! Advice as data: what to set, where, to what, and why. `report` puts it into words.
 
 use pipefill_core::cell::Direction;
-use pipefill_core::record::CpuQuota;
+use pipefill_core::record::{CpuQuota, Origin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -340,7 +340,10 @@ pub enum Reason {
         bytes: u64,
     },
     /// The program has set this buffer: it does not grow, and no sysctl makes it larger.
-    ProgramSetsBuffer,
+    ProgramSetsBuffer {
+        /// Measured where the kernel says so, inferred where the buffer's size shows it.
+        origin: Origin,
+    },
     /// The program has limited the window itself, below what its buffer allows.
     ProgramClampsWindow,
     /// The program asks for a larger buffer than `net.core.rmem_max` allows, and the buffer does not grow.

@@ -111,6 +111,8 @@ impl BufferTrack {
             window: at(&self.window),
             rcvbuf: at(&self.rcvbuf),
             sndbuf: at(&self.sndbuf),
+            sndbuf_set: sender.options.and_then(|options| options.sndbuf_set),
+            rcvbuf_set: receiver.options.and_then(|options| options.rcvbuf_set),
             sender_limits: sender.buffers,
             receiver_limits: receiver.buffers,
             receiver_stack: receiver.stack,

@@ -6,7 +6,7 @@
 use super::waits::Wait;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::{PACKET_SAMPLES_MAX, PATIENCE_US, TURNS_INTERVAL_US, Thresholds};
-use pipefill_core::record::{StreamEnd, TcpSample, Waiting, Waits};
+use pipefill_core::record::{SocketOptions, StreamEnd, TcpSample, Waiting, Waits};
 
 /// What a sample shows of the conversation. *Own* is the end whose socket it is.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +73,8 @@ struct TurnTimes {
 pub(crate) struct SocketTurns<'a> {
     thresholds: &'a Thresholds,
     end: StreamEnd,
+    /// Whether its program is known to have turned Nagle's algorithm off.
+    has_nodelay: bool,
     last: Option<TurnSample>,
     interval: TurnTimes,
     /// Time with nothing outstanding that the counter, which moves in jiffies, has not shown yet; negative where it showed too much.
@@ -108,6 +110,7 @@ impl<'a> SocketTurns<'a> {
         Self {
             thresholds,
             end,
+            has_nodelay: false,
             last: None,
             interval: TurnTimes::default(),
             idle_ahead_us: 0,
@@ -129,9 +132,15 @@ impl<'a> SocketTurns<'a> {
         }
     }
 
+    /// With what the program of that end has set of its socket.
+    pub(crate) fn knowing(mut self, options: Option<SocketOptions>) -> Self {
+        self.has_nodelay = options.is_some_and(|options| options.nodelay);
+        self
+    }
+
     /// Takes the next sample, in order of time. Samples without the ages of payload (records of 0.1) show no turns.
     pub(crate) fn observe(&mut self, row: &TcpSample) {
-        let Some(now) = TurnSample::of(row, self.thresholds) else { return };
+        let Some(now) = TurnSample::of(row, self.has_nodelay, self.thresholds) else { return };
         let Some(before) = self.last.filter(|before| before.t_us <= now.t_us) else {
             self.last = Some(now);
             self.interval = TurnTimes { from_us: now.t_us, ..TurnTimes::default() };
@@ -454,7 +463,7 @@ impl TurnTimes {
 }
 
 impl TurnSample {
-    fn of(row: &TcpSample, thresholds: &Thresholds) -> Option<Self> {
+    fn of(row: &TcpSample, has_nodelay: bool, thresholds: &Thresholds) -> Option<Self> {
         let info = &row.info;
         let mss = u64::from(info.mss_bytes);
         let notsent = u64::from(info.notsent_bytes?);
@@ -466,8 +475,10 @@ impl TurnSample {
         let has_little_out = (1..=2 * mss).contains(&info.unacked_bytes)
             && has_room(info.cwnd_bytes)
             && has_room(info.rwnd_bytes.map(u64::from));
-        let is_held =
-            has_little_out && (1..mss).contains(&notsent) && sent_age_us >= thresholds.held_us.whole();
+        let is_held = !has_nodelay
+            && has_little_out
+            && (1..mss).contains(&notsent)
+            && sent_age_us >= thresholds.held_us.whole();
         Some(Self {
             t_us: row.t_us,
             min_rtt_us,

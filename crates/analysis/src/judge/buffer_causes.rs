@@ -93,40 +93,73 @@ fn asked_send_buffer(
     (share >= thresholds.buffer_is_largest.value()).then_some(Cause::Maximum)
 }
 
-/// By the receiver's buffer where its socket was sampled, else by the window that it advertises.
+/// By the receiver's buffer where its socket was sampled, else by the window that it advertises; whether its program has set the buffer is known
+/// where the kernel tells, and else shows in both.
 fn seen_receive_window(evidence: &Evidence, thresholds: &Thresholds) -> Option<Cause> {
     let buffers = &evidence.buffers;
     let window = buffers.window?;
-    let is_largest = |bytes: u64, of: u64| bytes as f64 >= thresholds.buffer_is_largest.value() * of as f64;
-    if buffers.window_scaling == Some(false) && is_largest(window.bytes, UNSCALED) {
+    if buffers.window_scaling == Some(false) && is_largest(window.bytes, UNSCALED, thresholds) {
         return Some(Cause::Unscaled);
     }
     let rounds_us = thresholds.buffer_fixed_rounds.value() * round_trip_us(evidence)?;
     let is_fixed = |plateau: Plateau| plateau.steady_us as f64 >= rounds_us;
-    if let Some(rcvbuf) = buffers.rcvbuf {
-        let rmem = buffers.receiver_limits.map(|limits| limits.tcp_rmem);
-        // `tcp_rcv_space_adjust()` moves the clamp with a buffer that it makes larger.
-        let has_outgrown_clamp =
-            rmem.is_some_and(|[_, first, largest]| rcvbuf.bytes > first && is_largest(rcvbuf.bytes, largest));
-        // `tcp_win_from_space()`: of a buffer that packets fill, half and more is window.
-        let of_buffer = window.bytes as f64 / rcvbuf.bytes.max(1) as f64;
-        let is_narrow = of_buffer < thresholds.window_of_buffer.value();
-        if is_fixed(rcvbuf) && is_fixed(window) && is_narrow && !has_outgrown_clamp {
-            return Some(Cause::Clamped);
+    match (buffers.rcvbuf, buffers.rcvbuf_set) {
+        (Some(rcvbuf), _) => of_receive_buffer(rcvbuf, window, buffers, is_fixed, thresholds),
+        (None, Some(true)) => Some(Cause::Program),
+        (None, Some(false)) => {
+            of_window(window, buffers, is_fixed, thresholds).filter(|&cause| cause != Cause::Program)
         }
-        let [_, first, largest] = rmem?;
-        // A window of the sender's first samples may be older than the buffer's first one.
-        let is_autotuned = has_grown(rcvbuf)
-            || rcvbuf.bytes == first
-            || window.bytes as f64 > thresholds.window_autotuned.value() * window.first_bytes as f64;
-        return match (is_fixed(rcvbuf), is_largest(rcvbuf.bytes, largest)) {
-            (true, true) => Some(Cause::Maximum),
-            // `sock_setsockopt()`: what is asked beyond `rmem_max` becomes it, doubled.
-            (true, false) if asks_for_more(&rcvbuf, buffers) => Some(Cause::RmemMax),
-            (true, false) => Some(Cause::Program),
-            (false, _) => is_autotuned.then_some(Cause::Autotuning),
-        };
+        (None, None) => of_window(window, buffers, is_fixed, thresholds),
     }
+}
+
+fn is_largest(bytes: u64, of: u64, thresholds: &Thresholds) -> bool {
+    bytes as f64 >= thresholds.buffer_is_largest.value() * of as f64
+}
+
+fn of_receive_buffer(
+    rcvbuf: Plateau,
+    window: Plateau,
+    buffers: &BufferEvidence,
+    is_fixed: impl Fn(Plateau) -> bool,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
+    let rmem = buffers.receiver_limits.map(|limits| limits.tcp_rmem);
+    // `tcp_rcv_space_adjust()` moves the clamp with a buffer that it makes larger.
+    let has_outgrown_clamp = rmem.is_some_and(|[_, first, largest]| {
+        rcvbuf.bytes > first && is_largest(rcvbuf.bytes, largest, thresholds)
+    });
+    // `tcp_win_from_space()`: of a buffer that packets fill, half and more is window.
+    let of_buffer = window.bytes as f64 / rcvbuf.bytes.max(1) as f64;
+    let is_narrow = of_buffer < thresholds.window_of_buffer.value();
+    if is_fixed(rcvbuf) && is_fixed(window) && is_narrow && !has_outgrown_clamp {
+        return Some(Cause::Clamped);
+    }
+    if buffers.rcvbuf_set == Some(true) {
+        return Some(if asks_for_more(&rcvbuf, buffers) { Cause::RmemMax } else { Cause::Program });
+    }
+    let [_, first, largest] = rmem?;
+    // A window of the sender's first samples may be older than the buffer's first one.
+    let is_autotuned = has_grown(rcvbuf)
+        || rcvbuf.bytes == first
+        || window.bytes as f64 > thresholds.window_autotuned.value() * window.first_bytes as f64;
+    match (is_fixed(rcvbuf), is_largest(rcvbuf.bytes, largest, thresholds)) {
+        (true, true) => Some(Cause::Maximum),
+        // `tcp_rcv_space_adjust()` has stopped below the maximum.
+        (true, false) if buffers.rcvbuf_set == Some(false) => Some(Cause::Autotuning),
+        // `sock_setsockopt()`: what is asked beyond `rmem_max` becomes it, doubled.
+        (true, false) if asks_for_more(&rcvbuf, buffers) => Some(Cause::RmemMax),
+        (true, false) => Some(Cause::Program),
+        (false, _) => is_autotuned.then_some(Cause::Autotuning),
+    }
+}
+
+fn of_window(
+    window: Plateau,
+    buffers: &BufferEvidence,
+    is_fixed: impl Fn(Plateau) -> bool,
+    thresholds: &Thresholds,
+) -> Option<Cause> {
     // `tcp_select_initial_window()`: the scale fits the largest buffer that the receiver may have, and is smaller only where a program has
     // set one before the handshake.
     let promised = buffers.window_scale.map(|scale| 1_u64 << (u32::from(scale) + SCALE_BITS));
@@ -224,6 +257,9 @@ fn seen_send_buffer(
     buffers: &BufferEvidence,
     thresholds: &Thresholds,
 ) -> Option<Cause> {
+    if buffers.sndbuf_set == Some(true) {
+        return Some(Cause::Program);
+    }
     let (sndbuf, [_, _, largest]) = (sender.sndbuf?, buffers.sender_limits?.tcp_wmem);
     let part = thresholds.buffer_is_largest.value();
     if sndbuf as f64 >= part * largest as f64 {
@@ -231,7 +267,8 @@ fn seen_send_buffer(
     }
     // `tcp_sndbuf_expand()`: at least twice cwnd, unless a program has set it (`SOCK_SNDBUF_LOCK`).
     let follows = sender.cwnd?.saturating_mul(2).min(largest);
-    ((sndbuf as f64) < part * follows as f64).then_some(Cause::Program)
+    let may_be_set = buffers.sndbuf_set.is_none();
+    (may_be_set && (sndbuf as f64) < part * follows as f64).then_some(Cause::Program)
 }
 
 /// As the sender measured it, else the path's; what arrives at a socket, or near one, is judged round trip by round trip.
@@ -324,6 +361,38 @@ mod tests {
         assert_eq!(rwnd(young(200_000)), None, "seven round trips");
         assert_eq!(rwnd(young(131_072)), Some(Cause::Autotuning), "the usual one, which has yet to grow");
         assert_eq!(with_window(90_000, steady(6_291_456)), Some(Cause::Maximum), "no clamp stays so small");
+    }
+
+    /// `SO_BUF_LOCK`.
+    #[test]
+    fn a_receive_buffer_that_the_kernel_tells_of_is_its_programs_or_not_whatever_its_size_shows() {
+        let (window_scaling, window_scale) = (Some(true), Some(7));
+        let cause = |buffers| {
+            let buffers =
+                BufferEvidence { window_scaling, window_scale, receiver_limits: Some(LIMITS), ..buffers };
+            of(LimitedBy::Rwnd, buffers)
+        };
+        let of_buffer = |rcvbuf: Option<Plateau>, rcvbuf_set| {
+            let window = steady(rcvbuf.map_or(0, |buffer| buffer.bytes / 2));
+            cause(BufferEvidence { window, rcvbuf, rcvbuf_set, ..Default::default() })
+        };
+        let young = Some(Plateau { steady_us: 100_000, ..steady(262_144).unwrap_or_default() });
+        for (rcvbuf, set, unset) in [
+            (steady(131_072), Cause::Program, Cause::Autotuning),
+            (steady(425_984), Cause::RmemMax, Cause::Autotuning),
+            (steady(6_291_456), Cause::Program, Cause::Maximum),
+            (growing(2_000_000), Cause::Program, Cause::Autotuning),
+        ] {
+            let both = [true, false].map(|is_set| of_buffer(rcvbuf, Some(is_set)));
+            assert_eq!(both, [Some(set), Some(unset)], "{rcvbuf:?}");
+        }
+        assert_eq!([of_buffer(young, Some(true)), of_buffer(young, None)], [Some(Cause::Program), None]);
+        let of_window = |bytes, rcvbuf_set| {
+            cause(BufferEvidence { window: steady(bytes), rcvbuf_set, ..Default::default() })
+        };
+        let all = |bytes| [Some(true), Some(false), None].map(|is_set| of_window(bytes, is_set));
+        assert_eq!(all(65_536), [Some(Cause::Program), None, Some(Cause::Program)]);
+        assert_eq!(all(3_145_728), [Some(Cause::Program), Some(Cause::Maximum), Some(Cause::Maximum)]);
     }
 
     #[test]
@@ -483,16 +552,21 @@ mod tests {
 
     #[test]
     fn a_send_buffer_that_does_not_follow_cwnd_is_its_programs() {
-        let sndbuf = |sndbuf, cwnd, sender_limits| {
+        let cause_of = |sndbuf, cwnd, sender_limits, sndbuf_set| {
             let sender =
                 SenderEvidence { sndbuf: Some(sndbuf), cwnd: Some(cwnd), ..SenderEvidence::default() };
-            let buffers = BufferEvidence { sender_limits, ..BufferEvidence::default() };
+            let buffers = BufferEvidence { sender_limits, sndbuf_set, ..BufferEvidence::default() };
             let evidence = Evidence { buffers, sender: Some(sender), ..Evidence::default() };
             cause(LimitedBy::Sndbuf, &evidence, None, "cubic", &STANDARD)
         };
+        let sndbuf = |sndbuf, cwnd, sender_limits| cause_of(sndbuf, cwnd, sender_limits, None);
         assert_eq!(sndbuf(65_536, 140_000, Some(LIMITS)), Some(Cause::Program));
         assert_eq!(sndbuf(4_194_304, 9_000_000, Some(LIMITS)), Some(Cause::Maximum));
         assert_eq!(sndbuf(300_000, 140_000, Some(LIMITS)), None, "it follows cwnd");
         assert_eq!(sndbuf(65_536, 140_000, None), None, "nobody read what the host allows");
+        // `SO_BUF_LOCK`.
+        assert_eq!(cause_of(300_000, 140_000, None, Some(true)), Some(Cause::Program));
+        assert_eq!(cause_of(65_536, 140_000, Some(LIMITS), Some(false)), None, "the kernel sizes it");
+        assert_eq!(cause_of(4_194_304, 9_000_000, Some(LIMITS), Some(false)), Some(Cause::Maximum));
     }
 }

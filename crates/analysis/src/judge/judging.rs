@@ -130,6 +130,9 @@ impl<'a> Diagnosing<'a> {
             let flow = flows[place].flow;
             (flow.protocol == Protocol::Tcp).then(|| {
                 let (life, measured) = (interval::life(summary), run.measured(summary));
+                let [sends, receives] = run.by_role(flow.direction);
+                let turns =
+                    |end, facts: EndFacts<'_>| SocketTurns::new(end, thresholds).knowing(facts.options);
                 JudgedStream {
                     stream: AskedStream { flow_index: summary.flow, flow, summary },
                     plan: run.plan,
@@ -150,10 +153,10 @@ impl<'a> Diagnosing<'a> {
                     waits: VecDeque::new(),
                     waited_to_us: 0,
                     turns: (run.plan.is_none() || !flow.app.is_bulk())
-                        .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
+                        .then(|| [turns(StreamEnd::Sender, sends), turns(StreamEnd::Receiver, receives)]),
                     events: SocketEvents::default(),
                     buffers: BufferTrack::new(thresholds),
-                    ends: run.by_role(flow.direction),
+                    ends: [sends, receives],
                     congestion_control: run.congestion_control(flow),
                     capture_point: CapturePoint::Unknown,
                     line_rate: None,

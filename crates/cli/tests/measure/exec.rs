@@ -6,10 +6,12 @@ mod drops;
 mod shaping;
 
 use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
-use crate::measuring::{Folder, Outcome, Skip, Test, excused, if_quiet, is_quiet, slow_test, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, excused, if_quiet, is_quiet, names, slow_test, test};
+use pipefill_core::record::SocketOptions;
+use pipefill_store::decode_manifest;
 use pipefill_testkit::witness::Witness;
 use serde_json::Value;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output, Stdio};
@@ -45,6 +47,10 @@ pub(crate) fn tests() -> Vec<Test> {
         slow_test("every_way_of_iperf3_works_and_stays_below_the_path", every_way_of_iperf3),
         slow_test("datagrams_handed_over_in_one_piece_arrive_one_by_one", datagrams_in_one_piece),
         slow_test("what_limits_a_program_is_told_and_kept", what_limits_a_program),
+        slow_test("what_a_program_has_set_is_read", || what_a_program_has_set(None)),
+        slow_test("what_an_ordinary_users_program_has_set_is_read", || {
+            what_a_program_has_set(Some(ORDINARY))
+        }),
         slow_test("the_machines_own_network_is_reached_through_the_path", the_machines_own_network),
         slow_test("an_uplink_that_is_missing_or_ends_is_told", an_uplink_that_is_missing_or_ends),
         slow_test("the_exit_code_is_the_commands", the_exit_code_is_the_commands),
@@ -354,6 +360,36 @@ fn what_limits_a_program() -> Outcome {
     assert!(explained.status.success(), "{}", text(&explained.stderr));
     assert!(text(&explained.stdout).contains("\"path\""), "{}", text(&explained.stdout));
     the_queues_are_kept(&folder);
+    Ok(())
+}
+
+/// iperf3 sets both buffers and `TCP_NODELAY` of the connections that carry data, and of that which controls them `TCP_NODELAY` alone.
+fn what_a_program_has_set(user: Option<u32>) -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    if user.is_some() && !nix::unistd::geteuid().is_root() {
+        return Err(Skip::LabUnavailable("only root can be another user".to_owned()));
+    }
+    fs::create_dir(folder.path("kept")).unwrap();
+    fs::set_permissions(folder.path("kept"), Permissions::from_mode(0o777)).unwrap();
+    let server = "iperf3 -s -1 >/dev/null";
+    let words = ["--rtt", "40ms", "--rate", "100mbit", "--out", "kept/records", "--server", server];
+    let iperf3 = ["--", "iperf3", "-c", "{server}", "-t", "2", "-w", "64K", "-N"];
+    let output = exec(&folder, &[&words[..], &iperf3].concat(), user);
+    if user.is_some() && output.status.code() == Some(3) {
+        return Err(Skip::LabUnavailable(format!("for an ordinary user: {}", text(&output.stderr))));
+    }
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let runs = folder.path("kept/records/runs");
+    let mut options: Vec<[Option<SocketOptions>; 2]> = names(&runs)
+        .iter()
+        .map(|run| decode_manifest(File::open(runs.join(run).join("manifest.json")).unwrap()).unwrap())
+        .map(|manifest| manifest.subject.observed().expect("no scenario").ends().map(|end| end.options))
+        .collect();
+    options.sort_by_key(|[own, _]| own.map(|own| own.sndbuf_set));
+    let control = SocketOptions { sndbuf_set: Some(false), rcvbuf_set: Some(false), nodelay: true };
+    let data = SocketOptions { sndbuf_set: Some(true), rcvbuf_set: Some(true), nodelay: true };
+    assert_eq!(options, [[Some(control); 2], [Some(data); 2]], "{said}");
     Ok(())
 }
 

@@ -76,6 +76,12 @@ pub struct Observed {
     /// The same of the peer's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_quota: Option<CpuQuota>,
+    /// What this end's program has set of its socket; absent where the kernel did not let us see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_options: Option<SocketOptions>,
+    /// The same of the peer's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_options: Option<SocketOptions>,
     /// Version of QUIC in the long headers of its first datagrams (RFC 8999); absent where they show none. Of a qlog the version that was agreed on, empty
     /// where it does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,11 +99,13 @@ impl Observed {
                 buffers: self.local_buffers,
                 stack: self.local_stack,
                 quota: self.local_quota.as_ref(),
+                options: self.local_options,
             },
             EndFacts {
                 buffers: self.remote_buffers,
                 stack: self.remote_stack,
                 quota: self.remote_quota.as_ref(),
+                options: self.remote_options,
             },
         ]
     }
@@ -112,6 +120,19 @@ pub struct EndFacts<'a> {
     pub stack: Option<Stack>,
     /// The CPU quota of its process.
     pub quota: Option<&'a CpuQuota>,
+    /// What its program has set of its socket.
+    pub options: Option<SocketOptions>,
+}
+
+/// What a program has set of its TCP socket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct SocketOptions {
+    /// Whether it has set `SO_SNDBUF`: the kernel no longer sizes that buffer (`SOCK_SNDBUF_LOCK`). Null before Linux 5.14.
+    pub sndbuf_set: Option<bool>,
+    /// The same of `SO_RCVBUF` (`SOCK_RCVBUF_LOCK`).
+    pub rcvbuf_set: Option<bool>,
+    /// `TCP_NODELAY`: whether Nagle's algorithm is off.
+    pub nodelay: bool,
 }
 
 /// What a socket counted from its connection's beginning to its first sample.

@@ -75,6 +75,21 @@ pub(crate) fn max_pacing_rate(socket: &impl AsRawFd) -> io::Result<u64> {
     Ok(rate[0])
 }
 
+/// `SO_BUF_LOCK` (Linux 5.14): which buffers are as a program has set them (`SOCK_SNDBUF_LOCK` = 1, `SOCK_RCVBUF_LOCK` = 2).
+pub(crate) fn buffer_locks(socket: &impl AsRawFd) -> io::Result<u32> {
+    const SO_BUF_LOCK: i32 = 72;
+    let mut locks = [0_u32; 1];
+    get_option(socket, libc::SOL_SOCKET, SO_BUF_LOCK, &mut locks)?;
+    Ok(locks[0])
+}
+
+/// `TCP_NODELAY`: whether Nagle's algorithm is off.
+pub(crate) fn nodelay(socket: &impl AsRawFd) -> io::Result<bool> {
+    let mut nodelay = [0_u32; 1];
+    get_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &mut nodelay)?;
+    Ok(nodelay[0] != 0)
+}
+
 /// Fills `value` from a socket option; returns the length that the kernel wrote. `T` must be valid for any bytes.
 fn get_option<T: Copy>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<usize> {
     let mut len = size_of::<T>() as libc::socklen_t;

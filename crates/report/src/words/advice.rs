@@ -10,6 +10,7 @@ use pipefill_analysis::findings::proposal::{
     Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
 };
 use pipefill_core::cell::Direction;
+use pipefill_core::record::Origin;
 
 /// Composes what `advice` says; what has its words keeps them.
 pub(super) fn complete(advice: &mut Advice) {
@@ -261,8 +262,13 @@ fn why(reason: Reason) -> String {
                 duration(held_us)
             );
         }
-        Reason::ProgramSetsBuffer => {
-            "a buffer that the program sets does not grow, and no sysctl makes it larger; the kernel sizes the buffers of programs that set none"
+        Reason::ProgramSetsBuffer { origin: Origin::Inferred } => {
+            "the buffer is as if the program had set it: then it does not grow, and no sysctl makes it larger; the kernel sizes the buffers of \
+             programs that set none"
+        }
+        Reason::ProgramSetsBuffer { .. } => {
+            "the program has set this buffer (SO_BUF_LOCK of its socket): it does not grow, and no sysctl makes it larger; the kernel sizes the \
+             buffers of programs that set none"
         }
         Reason::ProgramClampsWindow => {
             "the window stays below what its receive buffer allows: the program limits it, and neither a sysctl nor a larger buffer changes that"

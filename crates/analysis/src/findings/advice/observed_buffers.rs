@@ -5,6 +5,7 @@ use crate::findings::finding::Advice;
 use crate::findings::proposal::{Change, Reason, Setting, Target};
 use crate::ground::models::sizing;
 use pipefill_core::limit::Cause;
+use pipefill_core::record::Origin;
 use pipefill_core::units::Bytes;
 
 impl Case<'_> {
@@ -13,7 +14,10 @@ impl Case<'_> {
         let limits = self.judged.receiver_limits;
         let (setting, reason) = match self.cause {
             Some(Cause::Unscaled) => (Setting::WindowScaling, Reason::WindowIsUnscaled),
-            Some(Cause::Program) => (Setting::NoRcvbuf, Reason::ProgramSetsBuffer),
+            Some(Cause::Program) => {
+                let is_set = self.judged.receiver_options.and_then(|options| options.rcvbuf_set);
+                (Setting::NoRcvbuf, set_by_program(is_set))
+            }
             Some(Cause::Clamped) => (Setting::NoWindowClamp, Reason::ProgramClampsWindow),
             Some(Cause::RmemMax) => (Setting::RmemMax(needed), Reason::ProgramsBufferIsCapped),
             Some(Cause::Autotuning) => match limits.map(|limits| limits.tcp_rmem) {
@@ -64,7 +68,10 @@ impl Case<'_> {
         let needed = self.flight_needed();
         let limits = self.judged.sender_limits;
         let (setting, reason) = match (self.cause, limits.map(|limits| limits.tcp_wmem)) {
-            (Some(Cause::Program), _) => (Setting::NoSndbuf, Reason::ProgramSetsBuffer),
+            (Some(Cause::Program), _) => {
+                let is_set = self.judged.sender_options.and_then(|options| options.sndbuf_set);
+                (Setting::NoSndbuf, set_by_program(is_set))
+            }
             (Some(Cause::Maximum), Some([least, initial, present])) => {
                 let wanted = sizing::tcp_wmem(needed)[2];
                 if wanted <= present {
@@ -90,4 +97,10 @@ impl Case<'_> {
         let forecast = self.judged.room_bps.and_then(|_| self.forecast(self.target_bps(), self.as_it_is()));
         self.proposed(changes, reason, forecast)
     }
+}
+
+/// Of a buffer of which the kernel said whether the program has set it.
+const fn set_by_program(is_set: Option<bool>) -> Reason {
+    let origin = if is_set.is_some() { Origin::Measured } else { Origin::Inferred };
+    Reason::ProgramSetsBuffer { origin }
 }

@@ -133,6 +133,8 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         congestion_control: flow.congestion_control.clone().unwrap_or_else(|| of_host.to_owned()),
         sender_limits: sender.buffers,
         receiver_limits: receiver.buffers,
+        sender_options: sender.options,
+        receiver_options: receiver.options,
         sender_quota: sender.quota.cloned(),
         receiver_quota: receiver.quota.cloned(),
         // What limited when stays with its run.
