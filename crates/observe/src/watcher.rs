@@ -487,12 +487,9 @@ impl Watcher {
 
     /// Looks at the busy connections only.
     pub fn look_at_the_busy(&mut self) -> Result<(), Problem> {
-        let busy: Vec<(u64, SocketAddr, SocketAddr)> = self
-            .tracker
-            .busy()
-            .take(BETWEEN_MAX)
-            .map(|(cookie, tracked)| (cookie, tracked.local, tracked.remote))
-            .collect();
+        let its = self.tracker.busy().take(BETWEEN_MAX);
+        let mut busy = Vec::with_capacity(self.tracker.busy_count().min(BETWEEN_MAX));
+        busy.extend(its.map(|(cookie, tracked)| (cookie, tracked.local, tracked.remote)));
         let Self { diag, tracker, began, .. } = self;
         let seen = diag.look_at(&busy, |seen| tracker.push(seen, micros(began.elapsed()), false));
         seen.map_err(|error| no_sock_diag(&error))?;

@@ -7,11 +7,13 @@ use super::threshold::{Layer, Source, Threshold, ThresholdAbout, Unit};
 /// Samples of one stream that inference keeps: beyond that every second one goes. A bound on memory.
 pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 /// The same of a receiver's samples, one stream.
-/// Thousandths in a whole.
-pub(crate) const PERMILLE: f64 = 1_000.0;
 pub(crate) const RECEIVER_SAMPLES_MAX: usize = 1 << 14;
 /// Samples of a stream's packets that are kept, each of an interval: beyond that neighbours become one.
 pub(crate) const PACKET_SAMPLES_MAX: usize = 1 << 14;
+/// Comparisons for which there is room when the judgement of an interval begins: most make no more.
+pub(crate) const COMPARISONS: usize = 64;
+/// Thousandths in a whole.
+pub(crate) const PERMILLE: f64 = 1_000.0;
 /// Samples that a stream may keep however many streams there are.
 pub(crate) const SAMPLES_OF_A_STREAM: usize = 256;
 /// Spans of a ledger that are kept apart. A terminal shows some hundred columns, a page some thousand.

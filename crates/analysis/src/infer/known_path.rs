@@ -104,9 +104,9 @@ impl KnownPath {
     /// samples show, except for losses and other flows.
     pub fn observed(family: Family, facts: &PathFacts, emulated: &PathFacts) -> Self {
         let mut known = Self::inferred(family, facts);
-        let asked = Self::inferred(family, emulated);
-        known.base_rtt = asked.base_rtt.or(known.base_rtt);
-        for (way, asked) in known.ways.iter_mut().zip(asked.ways) {
+        let asked = (!emulated.is_empty()).then(|| Self::inferred(family, emulated));
+        known.base_rtt = asked.and_then(|asked| asked.base_rtt).or(known.base_rtt);
+        for (way, asked) in known.ways.iter_mut().zip(asked.map(|asked| asked.ways).unwrap_or_default()) {
             way.delay = asked.delay.or(way.delay);
             way.rate = asked.rate.or(way.rate);
             way.queue = asked.queue.or(way.queue);
@@ -138,8 +138,7 @@ impl KnownPath {
                 ..KnownWay::default()
             }
         };
-        let headers = Headers::of(&PathSpec { family, ..PathSpec::EMPTY });
-        Self { headers, base_rtt, ways: Direction::ALL.map(way) }
+        Self { headers: Headers::usual(family), base_rtt, ways: Direction::ALL.map(way) }
     }
 
     /// One direction.

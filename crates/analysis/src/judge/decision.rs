@@ -55,8 +55,9 @@ impl Question<'_> {
     /// decides: behind a rule that no longer holds, another one may name the same holder. Rules that stand before the first one that
     /// compares with the threshold answer as they did.
     fn margin(&self, rule: &'static Rule, comparisons: &[ThresholdComparison]) -> Option<f64> {
+        let limited_by = rule.limited_by();
         let is_held_otherwise = |other: Option<&'static Rule>| {
-            other.is_none_or(|other| !std::ptr::eq(other, rule) && other.limited_by() != rule.limited_by())
+            other.is_none_or(|other| !std::ptr::eq(other, rule) && other.limited_by() != limited_by)
         };
         let mut trace = Trace::default();
         let mut open: Vec<(Threshold, f64)> = comparisons.iter().filter_map(turn).collect();

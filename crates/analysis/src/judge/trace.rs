@@ -2,6 +2,7 @@
 
 use super::release::Release;
 use crate::ground::threshold::{Compare, Threshold};
+use crate::ground::thresholds::COMPARISONS;
 use pipefill_core::evidence::ArrivingPackets;
 
 /// One comparison with a threshold.
@@ -26,7 +27,7 @@ struct Move {
 }
 
 /// Records comparisons, and may judge with one threshold moved.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Trace {
     comparisons: Vec<ThresholdComparison>,
     moved: Option<Move>,
@@ -38,13 +39,23 @@ pub(super) struct Trace {
     pub(super) arriving: Option<Option<ArrivingPackets>>,
 }
 
+impl Default for Trace {
+    fn default() -> Self {
+        Self::with(Vec::with_capacity(COMPARISONS), None)
+    }
+}
+
 impl Trace {
+    fn with(comparisons: Vec<ThresholdComparison>, moved: Option<Move>) -> Self {
+        Self { comparisons, moved, rule: 0, release: None, arriving: None }
+    }
+
     /// Begins again, of rules that compare with `threshold` as if it were `by` of itself larger; below zero: smaller.
     pub(super) fn begin_moving(&mut self, threshold: Threshold, by: f64) {
         let mut comparisons = std::mem::take(&mut self.comparisons);
         comparisons.clear();
         let moved = Some(Move { index: threshold.index(), factor: 1.0 + by });
-        *self = Self { comparisons, moved, ..Self::default() };
+        *self = Self::with(comparisons, moved);
     }
 
     /// What was compared so far, in order.

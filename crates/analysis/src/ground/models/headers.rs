@@ -28,6 +28,11 @@ impl Headers {
     /// IPv4 at an MTU of 1500, where no path is known.
     pub const USUAL: Self = Self { ip: Family::Ipv4.header() as u64, mtu: ETHERNET_MTU as u64 };
 
+    /// Those of `family` at an MTU of 1500.
+    pub(crate) fn usual(family: Family) -> Self {
+        Self { ip: u64::from(family.header()), ..Self::USUAL }
+    }
+
     /// Those of `path`.
     pub fn of(path: &PathSpec) -> Self {
         Self { ip: u64::from(path.family.header()), mtu: u64::from(path.mtu) }
