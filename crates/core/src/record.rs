@@ -32,8 +32,8 @@ pub use read_from::{Gap, ReadFrom};
 pub use repetition::Repetition;
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{
-    BufferLimits, CountsBefore, CpuQuota, EndFacts, Fact, LossKind, Observed, Origin, PathCounts, PathFacts,
-    PolicerFacts, Process, SOCKETS, SocketOptions, Subject, WayFacts,
+    BufferLimits, CountsBefore, CpuQuota, EndFacts, Fact, LossKind, Observed, OptionsSet, Origin, PathCounts,
+    PathFacts, PolicerFacts, Process, SOCKETS, Subject, WayFacts,
 };
 
 use crate::cell::Direction;

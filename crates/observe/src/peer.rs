@@ -2,7 +2,7 @@
 
 use crate::cpu_tracks::CpuOfProcess;
 use crate::tracker::micros;
-use pipefill_core::record::{SocketOptions, TcpSample};
+use pipefill_core::record::{OptionsSet, TcpSample};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ pub(crate) struct Peer {
     /// Of its process, where that was read.
     pub(crate) cpu: Option<Rc<CpuOfProcess>>,
     /// What its program has set of its socket.
-    pub(crate) options: Option<SocketOptions>,
+    pub(crate) options: Option<OptionsSet>,
     /// Of its socket, in order of time.
     pub(crate) samples: Vec<TcpSample>,
 }

@@ -1,6 +1,6 @@
 //! Whose socket it is, and what its program has set: inodes of sockets to processes, by what `/proc/PID/fd` shows of those that we may look into.
 
-use pipefill_core::record::{Process, SocketOptions};
+use pipefill_core::record::{OptionsSet, Process};
 use pipefill_lab::socket_options::of_process;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -25,7 +25,7 @@ pub(crate) struct Processes {
 struct OwnedSocket {
     process: Rc<Process>,
     fd: i32,
-    options: Option<SocketOptions>,
+    options: Option<OptionsSet>,
     /// When its options are to be read next, and how long after the time before.
     due_us: u64,
     every_us: u64,
@@ -75,7 +75,7 @@ impl Processes {
     }
 
     /// What the program has set of the socket with this inode, when it was read last.
-    pub(crate) fn options(&self, inode: u32) -> Option<SocketOptions> {
+    pub(crate) fn options(&self, inode: u32) -> Option<OptionsSet> {
         self.known.get(&inode)?.options
     }
 
@@ -127,7 +127,7 @@ mod tests {
         assert!(processes.of(u32::MAX).is_none() && processes.unknown.contains(&u32::MAX));
         let options = |processes: &mut Processes, t_us| {
             processes.read_options([inode, u32::MAX].into_iter(), t_us);
-            processes.options(inode).expect("our own").nodelay
+            processes.options(inode).and_then(|options| options.nodelay).expect("our own")
         };
         assert!(!options(&mut processes, 0));
         rustix::net::sockopt::set_tcp_nodelay(&ours, true).unwrap();

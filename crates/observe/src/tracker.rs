@@ -5,7 +5,7 @@
 
 use crate::groups::MeteredGroup;
 use pipefill_analysis::findings::connections::Exact;
-use pipefill_core::record::{Observed, Process, SocketOptions, StreamEnd, TcpSample};
+use pipefill_core::record::{Observed, OptionsSet, Process, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{self, TcpInfo};
 use pipefill_lab::sock_diag::SocketReport;
 use pipefill_lab::socket_list::Brief;
@@ -47,7 +47,7 @@ pub(crate) struct Tracked {
     /// Whose it was, once it has closed.
     pub(crate) process: Option<Rc<Process>>,
     /// What its program has set, of a connection that has closed.
-    pub(crate) options: Option<SocketOptions>,
+    pub(crate) options: Option<OptionsSet>,
     pub(crate) congestion_control: String,
     /// The last samples, one where it is idle; `raw` is never kept.
     pub(crate) samples: VecDeque<TcpSample>,

@@ -17,9 +17,7 @@ use pipefill_analysis::findings::connections::{
     Connection, ConnectionCpu, ConnectionFinding, ConnectionPackets, Connections,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{
-    BufferLimits, Observed, PathCounts, PathFacts, Process, SocketOptions, TcpSample,
-};
+use pipefill_core::record::{BufferLimits, Observed, OptionsSet, PathCounts, PathFacts, Process, TcpSample};
 use pipefill_lab::places::namespace_file;
 use pipefill_lab::sock_diag::{Dump, SockDiag, SocketReport};
 use pipefill_lab::sysctl::buffer_limits;
@@ -443,7 +441,7 @@ impl Watcher {
         tracked.process.as_deref().or_else(|| self.processes.of(tracked.inode).map(Rc::as_ref))
     }
 
-    fn options_of(&self, tracked: &Tracked) -> Option<SocketOptions> {
+    fn options_of(&self, tracked: &Tracked) -> Option<OptionsSet> {
         tracked.options.or_else(|| self.processes.options(tracked.inode))
     }
 

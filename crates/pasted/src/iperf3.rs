@@ -7,7 +7,7 @@ use crate::documents::each;
 use crate::number::{Number, Text};
 use crate::output::{Output, OutputConnection, OutputDatagrams, ReadError};
 use crate::samples::{self, SentInterval, SentStream, USUAL_MSS, micros, received, sent};
-use pipefill_core::record::{Gap, Observed, ReadFrom};
+use pipefill_core::record::{Gap, Observed, OptionsSet, ReadFrom};
 use pipefill_core::units::Rate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -244,6 +244,9 @@ impl Document {
             let target = test.target_bitrate.count();
             let share = |percent: Number| percent.positive().map(|percent| percent / 100.0 / count as f64);
             let cpu = &self.end.cpu_utilization_percent;
+            // Both ends set what `-w` asks for; older versions do not print whether it was there.
+            let asked = self.start.sock_bufsize.count();
+            let options = asked.map(|bytes| OptionsSet::of_buffers(bytes > 0, None));
             Some(OutputConnection {
                 observed: Observed {
                     // A test without a rate writes as fast as it can. Versions that do not print the rate may have one.
@@ -254,6 +257,8 @@ impl Document {
                         gaps: gaps(sends, &intervals, stream, target),
                         ..ReadFrom::default()
                     }),
+                    local_options: options,
+                    remote_options: options,
                     ..self.observed(socket)
                 },
                 congestion_control: self.congestion_control(),
@@ -261,7 +266,7 @@ impl Document {
                 every: Duration::from_micros(first.to_us.saturating_sub(first.from_us)),
                 samples,
                 cpu: [share(cpu.host_total), share(cpu.remote_total)],
-                buffers: self.start.sock_bufsize.count().filter(|&bytes| bytes > 0),
+                buffers: asked.filter(|&bytes| bytes > 0),
             })
         };
         streams.into_iter().filter_map(connection).collect()

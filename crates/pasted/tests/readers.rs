@@ -1,6 +1,6 @@
 //! What each reader makes of its program's output, and of the forms that other versions print.
 
-use pipefill_core::record::Gap;
+use pipefill_core::record::{Gap, OptionsSet};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::Rate;
 use pipefill_pasted::{Output, OutputConnection, read};
@@ -48,6 +48,7 @@ fn an_interval_of_iperf3_is_a_sample_with_the_flight_of_its_rate() {
     assert_eq!((connection.congestion_control.as_str(), connection.every), ("cubic", Duration::from_secs(1)));
     assert!(observed.writes_all && observed.read_from.as_ref().unwrap().flight_estimated);
     assert_eq!(gaps(&connection), [Gap::SendBuffer, Gap::LeastRoundTrip]);
+    assert_eq!(observed.local_options, Some(OptionsSet::of_buffers(false, None)));
     let told: Vec<_> = connection
         .samples
         .iter()
@@ -69,6 +70,8 @@ fn a_window_that_the_test_sets_is_its_send_buffer() {
     let sample = &connection.samples[0];
     assert_eq!((sample.sndbuf_bytes, sample.wmem_queued_bytes), (Some(16_384), Some(100_000)));
     assert_eq!((connection.buffers, gaps(&connection)), (Some(8_192), vec![Gap::LeastRoundTrip]));
+    let options = connection.observed.ends().map(|end| end.options);
+    assert_eq!(options, [Some(OptionsSet::of_buffers(true, None)); 2]);
 }
 
 /// 3.1 prints neither the receiver's window nor who sends nor the rate that was asked for.
@@ -86,6 +89,7 @@ fn an_old_version_leaves_out_what_it_did_not_print() {
         [Gap::ReceiveWindow, Gap::SendBuffer, Gap::LeastRoundTrip, Gap::OfferedRate]
     );
     assert!(!connection.observed.writes_all && connection.offered.is_none());
+    assert_eq!(connection.observed.local_options, None);
 }
 
 /// Of a server, and of a client with -R, only what arrived is known.

@@ -21,8 +21,8 @@ use crate::infer::KnownRun;
 use crate::judge::{Diagnosing, FlowLedger, Span};
 use delivery::Rates;
 use pipefill_core::record::{
-    AnyRow, BufferLimits, CpuQuota, EndFacts, Invalid, Manifest, Observed, PathFacts, PingSample, Retransmit,
-    RunRecord, SocketOptions,
+    AnyRow, BufferLimits, CpuQuota, EndFacts, Invalid, Manifest, Observed, OptionsSet, PathFacts, PingSample,
+    Retransmit, RunRecord,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ pub struct RunMetrics {
     pub limits: [Option<BufferLimits>; 2],
     /// What the programs at the ends of observed connections have set of their sockets: this one, the peer.
     #[serde(default, skip_serializing_if = "are_unknown")]
-    pub options: [Option<SocketOptions>; 2],
+    pub options: [Option<OptionsSet>; 2],
     /// The CPU quotas of the processes at the ends of observed connections: this one, the peer's.
     #[serde(default, skip_serializing_if = "are_unknown")]
     pub quotas: [Option<CpuQuota>; 2],

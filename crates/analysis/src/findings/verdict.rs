@@ -12,7 +12,7 @@ use crate::infer::{KnownPath, KnownWay, SharedBottleneck, of_others};
 use crate::judge::{Diagnosis, FULL, Figures, HeldTime, JoinedEvidence, RuleId};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::{BufferLimits, CpuQuota, SocketOptions, WayFacts};
+use pipefill_core::record::{BufferLimits, CpuQuota, OptionsSet, WayFacts};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,9 +112,9 @@ pub struct JudgedFlow {
     /// The same of the host that receives them.
     pub receiver_limits: Option<BufferLimits>,
     /// What the program that sends its data has set of its socket, where no scenario says it and the kernel tells.
-    pub sender_options: Option<SocketOptions>,
+    pub sender_options: Option<OptionsSet>,
     /// The same of the program that receives them.
-    pub receiver_options: Option<SocketOptions>,
+    pub receiver_options: Option<OptionsSet>,
     /// The CPU quota of the process that sends its data, where no scenario describes it.
     pub sender_quota: Option<CpuQuota>,
     /// The same of the process that receives them.

@@ -6,7 +6,7 @@
 use super::waits::Wait;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::{PACKET_SAMPLES_MAX, PATIENCE_US, TURNS_INTERVAL_US, Thresholds};
-use pipefill_core::record::{SocketOptions, StreamEnd, TcpSample, Waiting, Waits};
+use pipefill_core::record::{OptionsSet, StreamEnd, TcpSample, Waiting, Waits};
 
 /// What a sample shows of the conversation. *Own* is the end whose socket it is.
 #[derive(Debug, Clone, Copy)]
@@ -133,8 +133,8 @@ impl<'a> SocketTurns<'a> {
     }
 
     /// With what the program of that end has set of its socket.
-    pub(crate) fn knowing(mut self, options: Option<SocketOptions>) -> Self {
-        self.has_nodelay = options.is_some_and(|options| options.nodelay);
+    pub(crate) fn knowing(mut self, options: Option<OptionsSet>) -> Self {
+        self.has_nodelay = options.and_then(|options| options.nodelay) == Some(true);
         self
     }
 

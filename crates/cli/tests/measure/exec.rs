@@ -7,7 +7,7 @@ mod shaping;
 
 use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
 use crate::measuring::{Folder, Outcome, Skip, Test, excused, if_quiet, is_quiet, names, slow_test, test};
-use pipefill_core::record::SocketOptions;
+use pipefill_core::record::OptionsSet;
 use pipefill_store::decode_manifest;
 use pipefill_testkit::witness::Witness;
 use serde_json::Value;
@@ -381,14 +381,16 @@ fn what_a_program_has_set(user: Option<u32>) -> Outcome {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
     let runs = folder.path("kept/records/runs");
-    let mut options: Vec<[Option<SocketOptions>; 2]> = names(&runs)
+    let mut options: Vec<[Option<OptionsSet>; 2]> = names(&runs)
         .iter()
         .map(|run| decode_manifest(File::open(runs.join(run).join("manifest.json")).unwrap()).unwrap())
         .map(|manifest| manifest.subject.observed().expect("no scenario").ends().map(|end| end.options))
         .collect();
     options.sort_by_key(|[own, _]| own.map(|own| own.sndbuf_set));
-    let control = SocketOptions { sndbuf_set: Some(false), rcvbuf_set: Some(false), nodelay: true };
-    let data = SocketOptions { sndbuf_set: Some(true), rcvbuf_set: Some(true), nodelay: true };
+    // A connection may be kept as each of its ends has it.
+    options.dedup();
+    let control = OptionsSet::of_buffers(false, Some(true));
+    let data = OptionsSet::of_buffers(true, Some(true));
     assert_eq!(options, [[Some(control); 2], [Some(data); 2]], "{said}");
     Ok(())
 }

@@ -76,12 +76,12 @@ pub struct Observed {
     /// The same of the peer's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_quota: Option<CpuQuota>,
-    /// What this end's program has set of its socket; absent where the kernel did not let us see it.
+    /// What this end's program has set of its socket; absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub local_options: Option<SocketOptions>,
+    pub local_options: Option<OptionsSet>,
     /// The same of the peer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remote_options: Option<SocketOptions>,
+    pub remote_options: Option<OptionsSet>,
     /// Version of QUIC in the long headers of its first datagrams (RFC 8999); absent where they show none. Of a qlog the version that was agreed on, empty
     /// where it does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,18 +121,25 @@ pub struct EndFacts<'a> {
     /// The CPU quota of its process.
     pub quota: Option<&'a CpuQuota>,
     /// What its program has set of its socket.
-    pub options: Option<SocketOptions>,
+    pub options: Option<OptionsSet>,
 }
 
 /// What a program has set of its TCP socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct SocketOptions {
+pub struct OptionsSet {
     /// Whether it has set `SO_SNDBUF`: the kernel no longer sizes that buffer (`SOCK_SNDBUF_LOCK`). Null before Linux 5.14.
     pub sndbuf_set: Option<bool>,
     /// The same of `SO_RCVBUF` (`SOCK_RCVBUF_LOCK`).
     pub rcvbuf_set: Option<bool>,
-    /// `TCP_NODELAY`: whether Nagle's algorithm is off.
-    pub nodelay: bool,
+    /// `TCP_NODELAY`: whether Nagle's algorithm is off. Null where that is not known.
+    pub nodelay: Option<bool>,
+}
+
+impl OptionsSet {
+    /// Of a program that sets both buffers, or neither.
+    pub const fn of_buffers(are_set: bool, nodelay: Option<bool>) -> Self {
+        Self { sndbuf_set: Some(are_set), rcvbuf_set: Some(are_set), nodelay }
+    }
 }
 
 /// What a socket counted from its connection's beginning to its first sample.

@@ -10,7 +10,7 @@ use pipefill_analysis::findings::connections::{
     TestEnd, TestFinding,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Instrument, Invalid, Observed, Process, TcpSample, UdpTotals};
+use pipefill_core::record::{Instrument, Invalid, Observed, OptionsSet, Process, TcpSample, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::one_end::why_invalid;
 use pipefill_lab::sysctl::buffer_limits;
@@ -129,9 +129,8 @@ impl MeasuredTest {
                 self.datagram_flows(parameters).map(Recorded::from).collect(),
             ),
             Transport::Tcp => {
-                let offered = offered(parameters);
-                let mut kept = self.kept(end, offered);
-                let far = theirs.telemetry.map(|far| self.far(far, offered)).unwrap_or_default();
+                let mut kept = self.kept(end, parameters);
+                let far = theirs.telemetry.map(|far| self.far(far, parameters)).unwrap_or_default();
                 let finding =
                     TestFinding::of_tcp(server, &connections(&kept), &connections(&far), parameters.window);
                 keep_senders(&mut kept, far, parameters.omit_s * 1_000_000);
@@ -166,7 +165,7 @@ impl MeasuredTest {
     }
 
     /// This host's sockets after the time that is left out.
-    fn kept(&self, end: &mut End, offered: Option<Rate>) -> Vec<KeptConnection> {
+    fn kept(&self, end: &mut End, parameters: &Parameters) -> Vec<KeptConnection> {
         let from_us = end.base().at.micros();
         let every = end.every();
         let samples = std::mem::take(&mut end.samples);
@@ -177,13 +176,13 @@ impl MeasuredTest {
             let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
             let observed = Observed {
                 local_buffers: buffer_limits(None),
-                ..observed((local, remote), Some(process), offered)
+                ..observed((local, remote), Some(process), parameters)
             };
             let sender_samples = Vec::new();
             KeptConnection {
                 observed,
                 congestion_control,
-                offered,
+                offered: offered(parameters),
                 every,
                 samples,
                 exact: None,
@@ -196,7 +195,7 @@ impl MeasuredTest {
     }
 
     /// The server's sockets, which it looked at itself. Addresses are those that this host sees: another host's may stand between.
-    fn far(&self, far: FarEnd, offered: Option<Rate>) -> Vec<KeptConnection> {
+    fn far(&self, far: FarEnd, parameters: &Parameters) -> Vec<KeptConnection> {
         let index = |id: u32| {
             (0..self.addresses.len())
                 .find(|&index| u32::try_from(index).is_ok_and(|index| stream_id(index) == id))
@@ -206,13 +205,13 @@ impl MeasuredTest {
             .map(|(index, stream)| {
                 let [local, remote] = self.addresses[index];
                 let every = Duration::from_micros(stream.every_us);
-                let observed = observed((remote, local), None, offered);
+                let observed = observed((remote, local), None, parameters);
                 let FarStream { congestion_control, samples, .. } = stream;
                 let sender_samples = Vec::new();
                 KeptConnection {
                     observed,
                     congestion_control,
-                    offered,
+                    offered: offered(parameters),
                     every,
                     samples,
                     exact: None,
@@ -225,14 +224,17 @@ impl MeasuredTest {
     }
 
     /// What both ends counted of each stream, after the time that is left out.
-    fn datagram_flows(&self, parameters: &Parameters) -> impl Iterator<Item = DatagramFlow> + use<'_> {
+    fn datagram_flows<'a>(
+        &'a self,
+        parameters: &'a Parameters,
+    ) -> impl Iterator<Item = DatagramFlow> + use<'a> {
         let asked = offered(parameters);
         let length = Bytes::new(parameters.length);
         let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
         self.measured.streams.iter().enumerate().map(move |(index, stream)| {
             let [local, remote] = self.addresses[index];
             DatagramFlow {
-                observed: observed((local, remote), Some(process.clone()), asked),
+                observed: observed((local, remote), Some(process.clone()), parameters),
                 sends: stream.sends,
                 asked,
                 length,
@@ -373,13 +375,18 @@ fn connections(all: &[KeptConnection]) -> Vec<Connection<'_>> {
 fn observed(
     (local, remote): (SocketAddr, SocketAddr),
     process: Option<Process>,
-    offered: Option<Rate>,
+    parameters: &Parameters,
 ) -> Observed {
+    // Both ends set what `-w` and `-N` ask for.
+    let options = (parameters.transport == Transport::Tcp)
+        .then(|| OptionsSet::of_buffers(parameters.window.is_some(), Some(parameters.no_delay)));
     Observed {
         process,
         local: local.to_string(),
         remote: remote.to_string(),
-        writes_all: offered.is_none(),
+        writes_all: offered(parameters).is_none(),
+        local_options: options,
+        remote_options: options,
         ..Observed::default()
     }
 }

@@ -267,8 +267,7 @@ fn why(reason: Reason) -> String {
              programs that set none"
         }
         Reason::ProgramSetsBuffer { .. } => {
-            "the program has set this buffer (SO_BUF_LOCK of its socket): it does not grow, and no sysctl makes it larger; the kernel sizes the \
-             buffers of programs that set none"
+            "the program has set this buffer: it does not grow, and no sysctl makes it larger; the kernel sizes the buffers of programs that set none"
         }
         Reason::ProgramClampsWindow => {
             "the window stays below what its receive buffer allows: the program limits it, and neither a sysctl nor a larger buffer changes that"

@@ -212,7 +212,7 @@ fn less_than_a_segment_that_waits_for_a_late_ack_is_held_by_nagle() {
     }
     assert_shares(socket.waits(StreamEnd::Sender), [0.0, 0.0, 0.05, 0.0, 0.95], "40 of 44 ms");
     for (nodelay, held) in [(false, 0.9..1.0), (true, 0.0..0.01)] {
-        let options = SocketOptions { nodelay, ..SocketOptions::default() };
+        let options = OptionsSet { nodelay: Some(nodelay), ..OptionsSet::default() };
         let mut turns = SocketTurns::new(StreamEnd::Sender, &STANDARD).knowing(Some(options));
         (0..4_400).for_each(|at| turns.observe(&socket.at(at * 1_000)));
         turns.finish();

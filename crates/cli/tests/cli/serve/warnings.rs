@@ -2,7 +2,7 @@
 
 use super::{Client, Server, unless_invalid, went_well};
 use crate::pipefill::Folder;
-use pipefill_core::record::{StreamEnd, TcpSample};
+use pipefill_core::record::{OptionsSet, StreamEnd, TcpSample};
 use pipefill_store::RecordReader;
 use serde_json::{Value, json};
 use std::fs;
@@ -166,6 +166,8 @@ fn records_of_a_reverse_test_have_the_servers_half_and_the_same_verdict() {
     );
     let run = fs::read_dir(folder.path("kept/runs")).unwrap().map(|run| run.unwrap().path()).next().unwrap();
     let record = RecordReader::open(&run).unwrap().expect("a record");
+    let options = record.manifest().subject.observed().expect("no scenario").ends().map(|end| end.options);
+    assert_eq!(options, [Some(OptionsSet::of_buffers(true, Some(false))); 2]);
     let samples: Vec<TcpSample> = record.table::<TcpSample>().unwrap().map(Result::unwrap).collect();
     for end in [StreamEnd::Sender, StreamEnd::Receiver] {
         let times: Vec<u64> =
