@@ -21,8 +21,7 @@ pub(super) struct HolderFigures {
 /// The figures of one holder, stream by stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct FiguresOfStreams {
-    /// Apart, since the map makes room for several.
-    streams: BTreeMap<u32, Box<Values>>,
+    streams: BTreeMap<u32, Values>,
     /// Mean wait of ACKs in the queue of their way, microseconds.
     ack_wait_us: Mean,
     /// How the busiest thread of the flow spent its time.
@@ -219,19 +218,19 @@ impl FiguresOfStreams {
     }
 
     fn stalled_share(&self) -> f64 {
-        let sum = |time: fn(&Values) -> u128| self.streams.values().map(|stream| time(stream)).sum::<u128>();
+        let sum = |time: fn(&Values) -> u128| self.streams.values().map(time).sum::<u128>();
         1.0 - sum(|stream| stream.moving_us) as f64 / sum(|stream| stream.span_us).max(1) as f64
     }
 
     /// By which part of its peak what was in flight changed from one end of an epoch to the other, in the mean.
     fn changing_share(&self) -> f64 {
-        let sum = |area: fn(&Values) -> u128| self.streams.values().map(|stream| area(stream)).sum::<u128>();
+        let sum = |area: fn(&Values) -> u128| self.streams.values().map(area).sum::<u128>();
         sum(|stream| stream.change_area) as f64 / sum(|stream| stream.peak_area).max(1) as f64
     }
 
     /// The round trip by which what the streams had in flight gives the sum of their rates.
     fn rtt_mean_us(&self) -> Option<u64> {
-        let rate = |stream: &Box<Values>| {
+        let rate = |stream: &Values| {
             let rtt_us = stream.rtt_area as f64 / stream.timed_us as f64;
             (stream.timed_us > 0).then(|| quotient(stream.flight_area, stream.moving_us) as f64 / rtt_us)
         };
