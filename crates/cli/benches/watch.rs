@@ -1,7 +1,8 @@
 //! What `pipefill watch` costs beside `ss`: CPU time for each look at 10,000 idle sockets and 100 busy ones, on the same sockets in one run.
 //!
-//! 1. a look of `watch --json-stream` against a look of `ss -tinm`, both printed into a pipe (to hold: at least 5 times less). `ss` starts for
-//!    each look; `watch` starts once, so that a look is what a long run takes more than a short one, for each look that it has more;
+//! 1. a look of `watch --json-stream` against a look of `ss -tinm`, both printed into a pipe, in turn (to hold: at least 5 times less, in the median
+//!    of the rounds). `ss` starts for each look; `watch` starts once, so that a look is what a long run takes more than a short one, for each
+//!    look that it has more. `PIPEFILL_BASELINE=PROGRAM` measures another version of pipefill in each round, too;
 //! 2. CPU of `watch` at one look a second, its start included (to hold: below 5 % of a core);
 //! 3. the same of `watch --listen`, which is scraped once a second, in both forms in turn (to hold: below 5 % of a core).
 //!
@@ -12,6 +13,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use pipefill_testkit::goals::judge;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,14 +24,20 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// The program of this version.
+const BUILT: &str = env!("CARGO_BIN_EXE_pipefill");
 /// Connections over loopback: each is two sockets.
 const IDLE: usize = 5_000;
 const BUSY: usize = 50;
-/// Looks of `ss`.
-const SS_LOOKS: u32 = 10;
-/// How long `watch` looks, once a second: the long run, and the short one.
-const SPAN_S: u32 = 20;
+/// Rounds, each with all programs.
+const ROUNDS: usize = 5;
+/// Looks of `ss` in each.
+const SS_LOOKS: u32 = 4;
+/// How long `watch` looks in each, once a second: the short run, and the long one.
 const SHORT_S: u32 = 2;
+const LONG_S: u32 = 12;
+/// The same of the run whose share of a core counts.
+const SPAN_S: u32 = 20;
 /// A look of `ss` costs at least so many of `watch`.
 const TIMES_LESS: f64 = 5.0;
 /// Cores at one look a second.
@@ -111,32 +119,41 @@ fn ignore_full(written: std::io::Result<usize>) {
 
 /// Prints the figures; returns the goals that were missed.
 fn measure() -> Outcome<Vec<String>> {
-    println!("{} idle sockets, {} busy ones", 2 * IDLE, 2 * BUSY);
-    let short = watch(SHORT_S, Stdio::piped())?;
-    let long = watch(SPAN_S, Stdio::piped())?;
-    let null = watch(SPAN_S, Stdio::null())?;
-    let mut ss = Duration::ZERO;
-    for _ in 0..SS_LOOKS {
-        ss += cpu_of(Command::new("ss").arg("-tinm").stdout(Stdio::piped()))?.cpu;
+    println!(
+        "{} idle sockets, {} busy ones; CPU in {ROUNDS} rounds, median (least to most)",
+        2 * IDLE,
+        2 * BUSY
+    );
+    let baseline = std::env::var_os("PIPEFILL_BASELINE");
+    let (mut ss, mut own, mut before) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ss.push(look_of_ss()?);
+        own.push(look_of(OsStr::new(BUILT))?);
+        if let Some(baseline) = &baseline {
+            before.push(look_of(baseline)?);
+        }
     }
-    let ss = ss / SS_LOOKS;
-    println!("  ss -tinm: {} of CPU a look", millis(ss));
-    for (to, span_s, seen) in
-        [("into a pipe", SHORT_S, &short), ("into a pipe", SPAN_S, &long), ("to /dev/null", SPAN_S, &null)]
-    {
+    println!("  a look of ss -tinm: {}", millis_of(&ss));
+    println!("  a look of watch: {}", millis_of(&own));
+    if !before.is_empty() {
+        println!("  a look of the baseline: {}", millis_of(&before));
+        println!("  watch takes {} of it", spread(&ratios(&own, &before)));
+    }
+    let ratios = ratios(&ss, &own);
+    let goal = format!("{} times less than ss; at least {TIMES_LESS}", spread(&ratios));
+    let is_less = (goal, middle(&ratios) >= TIMES_LESS);
+    let long = watch(OsStr::new(BUILT), SPAN_S, Stdio::piped())?;
+    let null = watch(OsStr::new(BUILT), SPAN_S, Stdio::null())?;
+    for (to, seen) in [("into a pipe", &long), ("to /dev/null", &null)] {
         println!(
             "  watch --json-stream {to}, {} looks: {} of CPU in all, {:.2} % of a core, {} KiB of memory at most, {} bytes printed",
-            span_s + 1,
+            SPAN_S + 1,
             millis(seen.cpu),
             100.0 * cores(seen),
             seen.peak_kib,
             seen.printed
         );
     }
-    let look = long.cpu.saturating_sub(short.cpu) / (SPAN_S - SHORT_S);
-    println!("  watch: {} of CPU a look; with the start, {}", millis(look), millis(long.cpu / (SPAN_S + 1)));
-    let ratio = ss.as_secs_f64() / look.as_secs_f64();
-    let is_less = (format!("ratio {ratio:.1}; at least {TIMES_LESS}"), ratio >= TIMES_LESS);
     let share = cores(&long);
     let is_cheap = (format!("{:.2} % of a core; below {} %", 100.0 * share, 100.0 * CORES), share < CORES);
     let served = listen(SPAN_S)?;
@@ -179,9 +196,50 @@ fn millis(span: Duration) -> String {
     format!("{:.2} ms", span.as_secs_f64() * 1e3)
 }
 
-fn watch(span_s: u32, output: Stdio) -> Outcome<Taken> {
+/// CPU of a look of `ss`, its start included.
+fn look_of_ss() -> Outcome<Duration> {
+    let mut cpu = Duration::ZERO;
+    for _ in 0..SS_LOOKS {
+        cpu += cpu_of(Command::new("ss").arg("-tinm").stdout(Stdio::piped()))?.cpu;
+    }
+    Ok(cpu / SS_LOOKS)
+}
+
+/// CPU of a look of `watch`, without its start.
+fn look_of(program: &OsStr) -> Outcome<Duration> {
+    let [short, long] = [SHORT_S, LONG_S].map(|span_s| watch(program, span_s, Stdio::piped()));
+    Ok(long?.cpu.saturating_sub(short?.cpu) / (LONG_S - SHORT_S))
+}
+
+/// Round by round.
+fn ratios(of: &[Duration], to: &[Duration]) -> Vec<f64> {
+    of.iter().zip(to).map(|(of, to)| of.as_secs_f64() / to.as_secs_f64()).collect()
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+fn middle(values: &[f64]) -> f64 {
+    sorted(values)[values.len() / 2]
+}
+
+/// `4.4 (4.1 to 4.9)`.
+fn spread(values: &[f64]) -> String {
+    let sorted = sorted(values);
+    format!("{:.2} ({:.2} to {:.2})", middle(values), sorted[0], sorted[sorted.len() - 1])
+}
+
+fn millis_of(spans: &[Duration]) -> String {
+    let millis: Vec<f64> = spans.iter().map(|span| span.as_secs_f64() * 1e3).collect();
+    format!("{} ms", spread(&millis))
+}
+
+fn watch(program: &OsStr, span_s: u32, output: Stdio) -> Outcome<Taken> {
     let span = format!("{span_s}s");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pipefill"));
+    let mut command = Command::new(program);
     cpu_of(command.args(["watch", "--json-stream", "--for", &span]).stdout(output))
 }
 
@@ -196,7 +254,7 @@ struct Served {
 /// `watch --listen`, scraped once a second.
 fn listen(span_s: u32) -> Outcome<Served> {
     let span = format!("{span_s}s");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pipefill"));
+    let mut command = Command::new(BUILT);
     command.args(["watch", "--listen", LISTEN, "--for", &span]).stdout(Stdio::null()).stderr(Stdio::null());
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
