@@ -188,7 +188,7 @@ impl Telemetry<'_> {
 const READ_WITHIN: Duration = Duration::from_micros(100);
 /// But not after so long: then it is the socket itself that makes a reader wait, and the next reading would wait as long.
 const READ_AGAIN_WITHIN: Duration = Duration::from_millis(5);
-/// Nor before so many: a thread that loses the CPU during one reading has it back for the next.
+/// At least this many readings are made before that: a thread that lost the CPU during one has it back for the next.
 const READINGS: usize = 3;
 
 /// One sample of one end, `is_full` with the raw bytes; `None` where the kernel no longer answers for the socket.
@@ -259,7 +259,7 @@ fn sample_udp(clock: RunClock, probe: &StreamProbe<'_>) -> UdpSample {
 mod tests {
     use super::*;
 
-    /// Which reading is taken, from 1 on, where they take so many microseconds.
+    /// The number of the reading that is taken, from 1, where each takes these microseconds.
     fn taken(micros: &[u64]) -> usize {
         let (mut at, mut times) = (Time::ZERO, micros.iter());
         let mut readings = 0;
