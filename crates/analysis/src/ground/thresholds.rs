@@ -482,6 +482,8 @@ thresholds! {
     packet_fallen_segments: Infer, Count = 20.0, Source::Catalogue;
     /// A buffer is emptied before it is filled again where it has fallen in this part of the samples, whatever was lost before.
     packet_fallen_often: Judge, Share = 0.05, Source::Kernel("sk_stream_min_wspace()");
+    /// A burst that an ACK let out when no more than this part of the one before was out followed the last of its ACKs.
+    packet_nearly_nothing: Judge, Share = 0.10, Source::Kernel("sk_stream_write_space()");
     /// A flight that neither grows nor shrinks is the same in both halves of a span, but for this part.
     packet_flight_same: Judge, Share = 0.15, Source::Catalogue;
     /// A flight that is the same to a segment over this many spans is no congestion window's.

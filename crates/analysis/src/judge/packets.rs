@@ -108,6 +108,7 @@ mod tests {
             prompt_share: 0.9,
             clocked_share: 0.9,
             clocked_bursts: 0.0,
+            before_bursts: None,
             unevenness: Some(0.5),
             rtt_risen: Risen { times: 1.0, above_us: 0.0 },
             standing_share: 0.0,
@@ -170,6 +171,16 @@ mod tests {
             span.prompt_share = 0.4;
         };
         assert_eq!(of(later), Release::CongestionWindow, "no ACK made room");
+        let overfilled = |span: &mut PacketSpan| {
+            later(span);
+            (span.clocked_bursts, span.before_bursts) = (0.6, Some(0.02));
+        };
+        assert_eq!(of(overfilled), Release::SendBuffer, "the last ACK did");
+        let half = |span: &mut PacketSpan| {
+            overfilled(span);
+            span.before_bursts = Some(0.5);
+        };
+        assert_eq!(of(half), Release::CongestionWindow, "any ACK may have come before");
         for change in [paced, filled_again] {
             let lost = of(|span| {
                 change(span);

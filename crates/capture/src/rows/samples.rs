@@ -36,6 +36,8 @@ pub(super) struct Clocking {
     last_data_ns: u64,
     bursts: u16,
     clocked_bursts: u16,
+    /// Segments in flight before each of `bursts`, of which one counts that is not full.
+    before_bursts: u16,
     /// Segments with PSH, and those of them that were no multiple of the MSS. Beyond the largest number none is counted, nor below, and shares stay.
     pushes: u16,
     tails: u16,
@@ -70,6 +72,8 @@ impl Clocking {
             let woken_ns = (rtt_ns / WOKEN_PART).clamp(PROMPT_NS, WOKEN_NS);
             let since_ack_ns = event.time_ns.saturating_sub(self.last_ack_ns);
             self.bursts = self.bursts.saturating_add(1);
+            let before = self.current.div_ceil(connection.half(event.side).mss_bytes().max(1));
+            self.before_bursts = self.before_bursts.saturating_add(u16::try_from(before).unwrap_or(u16::MAX));
             self.clocked_bursts = self.clocked_bursts.saturating_add(u16::from(since_ack_ns <= woken_ns));
         }
         self.sent_on(event, connection);
@@ -382,6 +386,7 @@ fn counted(sample: PacketSample, clocking: &Clocking) -> PacketSample {
         unprompted_bytes: clocking.unprompted,
         bursts: clocking.bursts,
         clocked_bursts: clocking.clocked_bursts,
+        segments_before_bursts: clocking.before_bursts,
         pushes: clocking.pushes.into(),
         tails: clocking.tails.into(),
         largest_bytes: clocking.largest,

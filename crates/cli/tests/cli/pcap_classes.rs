@@ -571,3 +571,37 @@ fn messages_that_follow_delayed_acks_are_held_by_nagle_where_the_kernel_lets_the
     let of_several_writes = messages(&[350, 380, 790, 1_030, 340], &[700, 1_400]);
     assert_eq!(holder(&of_several_writes), ["app", "nagle"], "{of_several_writes:#}");
 }
+
+/// Flights of 600 segments that leave at once, near their sender, over a bottleneck with a queue for them. Each leaves when this many segments of the
+/// one before are not acknowledged.
+fn overfilled(left: u64) -> Value {
+    const SEGMENTS: u64 = 600;
+    const RTT_US: u64 = 100_000;
+    const SEGMENT_US: u64 = 120;
+    let mut capture = Capture::new(60_000);
+    let mut us = capture.open([10, RTT_US], Some(6)) + 1_000;
+    for _ in 0..14 {
+        let first = capture.sent[CLIENT];
+        for at in 0..SEGMENTS {
+            let flags = if at + 1 == SEGMENTS { PSH } else { 0 };
+            capture.send(us + at * 3, CLIENT, MSS, flags);
+        }
+        for at in (2..=SEGMENTS).step_by(2) {
+            capture.ack(us + RTT_US + at * SEGMENT_US, SERVER, first + at as u32 * MSS);
+        }
+        us += RTT_US + (SEGMENTS - left) * SEGMENT_US + 20;
+    }
+    capture.judged(CLIENT).unwrap()
+}
+
+/// A window would let out what each ACK acknowledges; a program's clock knows of no ACK.
+#[test]
+fn flights_that_follow_the_last_acks_of_the_one_before_are_a_buffers() {
+    let flow = overfilled(12);
+    assert_eq!(flow["limited_by"], "sndbuf", "{flow:#}");
+    for left in [0, 300] {
+        let flow = overfilled(left);
+        assert_ne!(flow["limited_by"], "sndbuf", "{left}: {flow:#}");
+        assert_ne!(flow["limited_by"], "cwnd", "{left}: {flow:#}");
+    }
+}

@@ -63,6 +63,8 @@ pub struct PacketSpan {
     pub clocked_share: f64,
     /// Bursts in a round trip that follow an ACK at once, each after no new data for half of it.
     pub clocked_bursts: f64,
+    /// What was in flight before each burst in the mean, over the most; absent where that was nothing, and without a burst.
+    pub before_bursts: Option<f64>,
     /// Standard deviation over mean of what left in each sample; absent where nothing did.
     pub unevenness: Option<f64>,
     /// By how much the round trip was above the least one at most.

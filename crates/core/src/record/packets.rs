@@ -119,6 +119,9 @@ pub struct PacketSample {
     /// Of these, those that followed an ACK at once, or as soon as a program that was woken writes: within 2 ms, and a sixteenth of the round trip.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clocked_bursts: u16,
+    /// Segments in flight before each of `bursts`, added up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub segments_before_bursts: u16,
     /// Segments with PSH in the interval that tell of a write's end.
     pub pushes: u32,
     /// Of these, those that were no multiple of the MSS.
@@ -384,6 +387,8 @@ impl PacketSample {
         self.unprompted_bytes = self.unprompted_bytes.saturating_add(before.unprompted_bytes);
         self.bursts = self.bursts.saturating_add(before.bursts);
         self.clocked_bursts = self.clocked_bursts.saturating_add(before.clocked_bursts);
+        self.segments_before_bursts =
+            self.segments_before_bursts.saturating_add(before.segments_before_bursts);
         self.pushes = self.pushes.saturating_add(before.pushes);
         self.tails = self.tails.saturating_add(before.tails);
         self.acks = self.acks.saturating_add(before.acks);
@@ -418,6 +423,7 @@ impl PacketSample {
             unprompted_bytes: 0,
             bursts: 0,
             clocked_bursts: 0,
+            segments_before_bursts: 0,
             pushes: 0,
             tails: 0,
             largest_bytes: 0,

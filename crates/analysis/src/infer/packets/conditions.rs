@@ -56,8 +56,14 @@ pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
 
 /// Whether a send buffer is emptied, and filled again by the ACK that makes room: what is in flight falls meanwhile, as no window lets it.
 pub(crate) fn is_emptied(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
-    compare.at_least(t.packet_prompt, span.prompt_share)
+    (compare.at_least(t.packet_prompt, span.prompt_share) || bursts_follow_the_last(span, t, compare))
         && (compare.at_least(t.packet_fallen_often, span.fallen_share) || is_far_from_full(span, t, compare))
+}
+
+/// Whether a burst comes when nearly all of the one before is acknowledged: a writer that overfills a buffer by far waits until that has room again.
+fn bursts_follow_the_last(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.at_least(t.bursts_rare, span.clocked_bursts)
+        && span.before_bursts.is_some_and(|share| compare.at_most(t.packet_nearly_nothing, share))
 }
 
 /// Whether much less than the most is out when ACKs come, as losses of an earlier span do not make it.

@@ -62,6 +62,7 @@ pub(super) fn cut(samples: &[PacketSample], flights: &[u64], t: &Thresholds) -> 
             clocked_share: sum(own, |sample| sample.clocked_bytes.into())
                 / sum(own, PacketSample::new_bytes).max(1.0),
             clocked_bursts: sum(own, |sample| sample.clocked_bursts.into()) / round_trips(own).max(1.0),
+            before_bursts: before_bursts(own, flight),
             unevenness: new_bytes_unevenness(own),
             rtt_risen: rtt_risen(own),
             standing_share: share(own, |sample| has_queue(sample, t)),
@@ -190,6 +191,12 @@ fn fallen_share(samples: &[PacketSample], span: Range<usize>, t: &Thresholds) ->
     };
     let length = span.len().max(1);
     span.filter(has_fallen).count() as f64 / length as f64
+}
+
+fn before_bursts(samples: &[PacketSample], most: u64) -> Option<f64> {
+    let before =
+        sum(samples, |sample| u64::from(sample.segments_before_bursts) * u64::from(sample.mss_bytes));
+    (before > 0.0).then(|| before / sum(samples, |sample| sample.bursts.into()) / most.max(1) as f64)
 }
 
 fn fill(samples: &[PacketSample], flights: &[u64]) -> Option<f64> {

@@ -226,8 +226,6 @@ pub(super) const CASES: &[Case] = &[
         // Without pacing its writes overfill the buffer by far.
         client: ["PYTHON send_for 10 32768 cubic", "PYTHON send_for 10 0 cubic"],
         measure: Measure::Rate,
-        // What overfills a buffer, packets alone do not show.
-        captured: &[("cwnd", Some("hystart_exit")), ("path", Some("full"))],
         arithmetic: Arithmetic::Words(&[
             "the send buffer is 65.5 kB (kernel memory): a write may overshoot it",
         ]),

@@ -63,7 +63,7 @@ duration = \"8s\"
     },
     Planned {
         name: "planned_datagram_buffer",
-        report: "Scenario: UDP with `rcvbuf = \"8KiB\"` (haproxy 2473)",
+        report: "Scenario: UDP with `rcvbuf = \"4KiB\"` (haproxy 2473)",
         is_quick: false,
         rtt: "1ms",
         scenario: "name = \"udp\"
@@ -72,9 +72,9 @@ rtt = \"1ms\"
 rate = \"1gbit\"
 [[flow]]
 protocol = \"udp\"
-bitrate = \"200mbit\"
+bitrate = \"300mbit\"
 length = \"1400B\"
-rcvbuf = \"8KiB\"
+rcvbuf = \"4KiB\"
 duration = \"3s\"
 ",
         limit: ("receiver", ""),
