@@ -109,23 +109,39 @@ pub(crate) fn fallen_share(samples: &[PacketSample], t: &Thresholds) -> f64 {
     let in_order =
         samples.partition_point(|sample| sample.out_of_order_segments == first.out_of_order_segments);
     let samples = &samples[..in_order];
-    let to_us = samples.last().map_or(0, |last| last.t_us);
+    let Some(last) = samples.last() else { return 0.0 };
     // A flight that is paced takes most of a round trip.
-    let cut_us = (t.slow_start_paced.value() * f64::from(rtt_us)) as u64;
-    let ends = (0..).map(|round| first.t_us + cut_us + round * u64::from(rtt_us).max(1));
-    let came = ends.take_while(|&end_us| end_us < to_us).map(|end_us| {
-        let behind = samples.partition_point(|sample| sample.t_us < end_us);
-        behind.checked_sub(1).map_or(0, |at| samples[at].sent_bytes())
+    let cut_us = first.t_us + (t.slow_start_paced.value() * f64::from(rtt_us)) as u64;
+    let round_us = u64::from(rtt_us).max(1);
+    let rounds = last.t_us.saturating_sub(cut_us).div_ceil(round_us).saturating_sub(1);
+    let flights = flights(samples, cut_us, round_us);
+    let flights = &flights[..flights.partition_point(|&(round, _)| round < rounds)];
+    let Some((&(end, _), before)) = flights.split_last() else { return 0.0 };
+    let fallen = before.iter().zip(&flights[1..]).filter(|((round, flight), (next, bytes))| {
+        let bytes = if *next == round + 1 { *bytes } else { 0 };
+        round + 1 < end
+            && *flight >= t.packet_fallen_segments.whole() * segment
+            && (bytes as f64) < t.packet_fallen.value() * *flight as f64
     });
-    // A SYN that is not acknowledged yet is outstanding too, and no data.
-    let came: Vec<u64> = came.collect();
-    let flights: Vec<u64> = came.windows(2).map(|two| two[1].saturating_sub(two[0])).collect();
-    let last = flights.iter().rposition(|&flight| flight > 0).unwrap_or(0);
-    let fallen = flights[..last].windows(2).filter(|two| {
-        two[0] >= t.packet_fallen_segments.whole() * segment
-            && (two[1] as f64) < t.packet_fallen.value() * two[0] as f64
-    });
-    fallen.count() as f64 / flights.len().max(1) as f64
+    fallen.count() as f64 / rounds.max(1) as f64
+}
+
+/// The rounds of so long after a time in which something came, by their numbers, and how much, bytes: of a connection that is open for days they
+/// are few.
+fn flights(samples: &[PacketSample], from_us: u64, round_us: u64) -> Vec<(u64, u64)> {
+    let (mut flights, mut sent) = (Vec::<(u64, u64)>::new(), 0);
+    for sample in samples {
+        // A SYN that is not acknowledged yet is outstanding too, and no data.
+        let bytes = sample.sent_bytes().saturating_sub(sent);
+        sent = sample.sent_bytes().max(sent);
+        let Some(since_us) = sample.t_us.checked_sub(from_us).filter(|_| bytes > 0) else { continue };
+        let round = since_us / round_us;
+        match flights.last_mut() {
+            Some((last, flight)) if *last == round => *flight += bytes,
+            _ => flights.push((round, bytes)),
+        }
+    }
+    flights
 }
 
 fn spans(samples: &[PacketSample], t: &Thresholds) -> Vec<ArrivalSpan> {
@@ -234,6 +250,24 @@ mod tests {
             span
         };
         steady(&(0..20).map(span).collect::<Vec<_>>(), &STANDARD)
+    }
+
+    #[test]
+    fn of_a_connection_that_is_open_for_years_those_rounds_count_in_which_something_came() {
+        const YEAR_US: u64 = 31_536_000_000_000;
+        let at = |t_us, unacked_bytes| PacketSample {
+            t_us,
+            unacked_bytes,
+            mss_bytes: 1460,
+            path_rtt_us: Some(1_000),
+            ..PacketSample::default()
+        };
+        let bursts = [(10, 100_000), (2_000, 200_000), (3_000, 210_000), (4_000, 310_000), (9_000, 320_000)];
+        let mut samples: Vec<PacketSample> = bursts.map(|(t_us, bytes)| at(t_us, bytes)).to_vec();
+        let fallen = fallen_share(&samples, &STANDARD);
+        assert!((fallen - 1.0 / 8.0).abs() < 1e-9, "{fallen}");
+        samples.push(at(14 * YEAR_US, 330_000));
+        assert!(fallen_share(&samples, &STANDARD) < 1e-9);
     }
 
     #[test]
