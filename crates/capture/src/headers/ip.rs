@@ -128,6 +128,9 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         has_more: place & MORE_FRAGMENTS != 0,
     };
     let body = bytes.get(header_length..).ok_or(Other::CutIp)?;
+    if header_length > IPV4_HEADER && !are_options(&bytes[IPV4_HEADER..header_length]) {
+        return Err(Other::BadIp);
+    }
     let length = total - header_length as u32;
     // Bytes behind the packet are the frame's padding.
     let body = &body[..body.len().min(length as usize)];
@@ -147,6 +150,36 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         bytes: body,
     };
     Ok((header[9], carried))
+}
+
+/// Whether each of an IPv4 header's options has a length that it may have (RFC 791 3.1, RFC 1108 2.1): no receiver takes a packet with others.
+#[cold]
+fn are_options(mut bytes: &[u8]) -> bool {
+    const END: u8 = 0;
+    const NO_OPERATION: u8 = 1;
+    const RECORDED_ROUTE: u8 = 7;
+    const TIMESTAMP: u8 = 68;
+    const SECURITY: u8 = 130;
+    const LOOSE_ROUTE: u8 = 131;
+    const STREAM: u8 = 136;
+    const STRICT_ROUTE: u8 = 137;
+    while let [kind, rest @ ..] = bytes {
+        let length = match (*kind, rest) {
+            (END, _) => return true,
+            (NO_OPERATION, _) => 1,
+            (_, []) => return false,
+            (_, [length, ..]) => usize::from(*length),
+        };
+        let least = match *kind {
+            NO_OPERATION => 1,
+            RECORDED_ROUTE | LOOSE_ROUTE | STRICT_ROUTE | SECURITY => 3,
+            TIMESTAMP | STREAM => 4,
+            _ => 2,
+        };
+        let Some(behind) = bytes.get(length..).filter(|_| length >= least) else { return false };
+        bytes = behind;
+    }
+    true
 }
 
 #[inline]

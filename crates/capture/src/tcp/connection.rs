@@ -13,6 +13,9 @@ use super::opening::{EcnMode, Opening, ecn_mode};
 use super::side::Side;
 use crate::headers::{Endpoint, Flags, Mptcp, Segment};
 
+/// A closed connection stays for this long: late packets belong to it (TIME-WAIT, RFC 9293 3.3.2).
+const CLOSED_NS: u64 = 10_000_000_000;
+
 /// The times of a handshake, where it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handshake {
@@ -82,11 +85,21 @@ impl Connection {
         if from_high == self.a_is_high { Side::A } else { Side::B }
     }
 
-    /// Whether `segment`, a SYN, opens another connection between the same ends: it begins with another number.
+    /// Whether `segment`, a SYN, opens another connection between the same ends: it begins with another number, or comes again after one that was open
+    /// has ended (what was refused is asked for again).
     pub(super) fn is_replaced_by(&self, segment: &Segment, side: Side) -> bool {
         let half = self.half(side);
-        let may_open = !segment.flags.has(Flags::ACK) || self.is_closed();
-        half.is_known && half.isn != segment.seq && may_open
+        let is_request = !segment.flags.has(Flags::ACK);
+        if half.isn == segment.seq {
+            let is_over = half.was_open_before(segment.time_ns) || self.is_over(segment.time_ns);
+            return is_request && self.is_closed() && is_over;
+        }
+        half.is_known && (is_request || self.is_closed())
+    }
+
+    /// Whether it ended long before `now_ns`: nothing of it comes any more, and it may be forgotten.
+    pub(super) fn is_over(&self, now_ns: u64) -> bool {
+        self.is_closed() && self.last_ns.saturating_add(CLOSED_NS) < now_ns
     }
 
     /// The first segment of a side, a SYN, a reset. Returns what a SYN is.
@@ -100,7 +113,10 @@ impl Connection {
         self.is_reset |= flags.has(Flags::RST);
         let (own, peer) = side.own_and_other(&mut self.halves);
         let mut kind = None;
-        if flags.has(Flags::SYN) && own.has_syn {
+        // Several machines answer for one address, or one that has forgotten its first answer: the other end acknowledges one of them.
+        let answers_anew =
+            own.has_syn && own.isn != segment.seq && side == Side::B && (own.una, own.next) == (0, 1);
+        if flags.has(Flags::SYN) && own.has_syn && !answers_anew {
             if own.isn != segment.seq {
                 return Some(SegmentKind::Stray);
             }
@@ -112,7 +128,7 @@ impl Connection {
             return Some(kind);
         }
         if flags.has(Flags::SYN) {
-            if !own.is_known {
+            if !own.is_known || answers_anew {
                 own.begin(segment.seq, 0);
             }
             own.next = own.next.max(1);
@@ -129,6 +145,7 @@ impl Connection {
         peer.agree(own, side == Side::A, is_v6);
         if flags.has(Flags::SYN)
             && flags.has(Flags::ACK)
+            && !answers_anew
             && let Some(us) = peer.since_syn_us(segment.time_ns)
         {
             peer.answered(us);

@@ -253,6 +253,11 @@ impl Half {
         SegmentKind::RtoRetransmit
     }
 
+    /// Whether its SYN was acknowledged, and what passes now is no copy of it.
+    pub(super) const fn was_open_before(&self, now_ns: u64) -> bool {
+        self.una > 0 && self.has_syn && now_ns.saturating_sub(self.syn_ns) >= COPY_NS
+    }
+
     fn note_syn(&mut self, segment: &Segment) {
         (self.syn_ns, self.syn_id, self.syn_stamp) = (segment.time_ns, segment.ip_id, stamp_of(segment));
     }

@@ -16,8 +16,6 @@ use std::hash::BuildHasher;
 const NEIGHBOURS: usize = 16;
 /// Slots that are looked at with each new connection for one that has ended.
 const SWEPT: usize = 2;
-/// A closed connection stays for this long: late packets belong to it (TIME-WAIT, RFC 9293 3.3.2).
-const CLOSED_NS: u64 = 10_000_000_000;
 
 pub(super) struct Table {
     hasher: RandomState,
@@ -129,9 +127,7 @@ impl Table {
     fn sweep(&mut self, now: u64, leave: &mut impl FnMut(&Connection, Ended)) {
         for _ in 0..SWEPT.min(self.slots.len()) {
             let at = self.step();
-            let is_over =
-                |found: &Connection| found.is_closed() && found.last_ns().saturating_add(CLOSED_NS) < now;
-            if self.slots[at].as_deref().is_some_and(is_over)
+            if self.slots[at].as_deref().is_some_and(|found| found.is_over(now))
                 && let Some(gone) = self.remove(at as u32)
             {
                 leave(&gone, Ended::Closed);

@@ -150,6 +150,31 @@ fn without_the_option_windows_are_not_scaled_and_without_a_handshake_it_is_not_k
     assert_eq!([Side::A, Side::B].map(|side| connection.half(side).window_scale()), [None, Some(5)]);
 }
 
+/// Several machines answer for one address: data follow the answer that is acknowledged, whichever comes once more later.
+#[test]
+fn of_several_answers_to_a_syn_the_acknowledged_one_counts() {
+    const ANSWERS: [u32; 3] = [500, 3_000_000_000, 9_000];
+    let mut script = Script::default();
+    script.at(0, &Tcp { options: syn_options(1460, 7, 1, 0), ..Tcp::new(100, 0, SYN, 0) });
+    let answer =
+        |isn: u32| Tcp { options: syn_options(1460, 7, 2, 1), ..Tcp::new(isn, 101, SYN | ACK, 0) }.back();
+    for (us, isn) in (1..).zip(ANSWERS) {
+        script.at(us * 1_000_000, &answer(isn));
+    }
+    let [_, late, acknowledged] = ANSWERS;
+    script.at(3_000_010, &Tcp::new(101, acknowledged + 1, ACK, 0));
+    assert_eq!(script.at(3_100_000, &answer(late)).kind, SegmentKind::Stray);
+    for n in 0..3 {
+        let data = Tcp::new(acknowledged + 1 + n * 1448, 101, ACK, 1448).back();
+        assert_eq!(script.at(3_200_000 + u64::from(n), &data).kind, SegmentKind::New, "{n}");
+    }
+    let state = script.state();
+    assert_eq!(
+        (state.half(Side::B).payload_to() - 1, state.handshake().syn_to_syn_ack_us),
+        (3 * 1448, Some(1_000_000))
+    );
+}
+
 /// A server whose handshake was not seen sends as much as `flight` says, and waits for the ACK of all of it, which has this window. The scale of the
 /// windows in the end.
 fn scale_of(window: u16, flights: &[usize]) -> Option<u8> {
@@ -346,6 +371,13 @@ fn ports_are_used_again() {
     assert_eq!(script.state().first_ns(), 1_040_000_000, "the setup begins with the first");
     assert_eq!(script.at(1_050_000, &Tcp::new(501, 9001, RST | ACK, 0).back()).kind, SegmentKind::Reset);
     assert!(script.state().is_reset());
+    // What was refused is asked for again; after the end of one that was open the same number opens the next one.
+    assert_eq!(script.at(1_550_000, &Tcp::new(9000, 0, SYN, 0)).kind, SegmentKind::RtoRetransmit);
+    let mut script = Script::open();
+    script.at(20_000, &Tcp::new(101, 501, ACK, 500));
+    script.at(30_000, &Tcp::new(501, 0, RST, 0).back());
+    assert_eq!(script.at(20_000_000, &Tcp::new(100, 0, SYN, 0)).kind, SegmentKind::Syn);
+    assert_eq!((script.told.ended.as_slice(), script.state().id()), (&[(0, Ended::Replaced)][..], 1));
 }
 
 #[test]

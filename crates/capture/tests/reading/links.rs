@@ -284,12 +284,31 @@ fn what_is_no_segment_is_told_by_its_kind() {
         (Other::BadIp, 101, with(0, 0x55)),
         (Other::BadIp, 101, with(0, 0x44)),
         (Other::BadIp, 101, [&[0x45, 0, 0, 19], &v4[4..]].concat()),
+        (Other::BadIp, 101, with_options(&v4, &[130, 2, 0, 0])),
+        (Other::BadIp, 101, with_options(&v4, &[1, 1, 1, 7])),
+        (Other::BadIp, 101, with_options(&v4, &[68, 12, 5, 0])),
         (Other::BadTcp, 101, with(32, 0x40)),
         (Other::BadTcp, 101, [&[0x45, 0, 0, 41], &v4[4..]].concat()),
     ];
     for (expected, link, bytes) in table {
         assert_eq!(parse(link, &bytes).map(|_| ()), Err(expected), "link {link}: {bytes:02x?}");
         assert!(!expected.name().is_empty());
+    }
+}
+
+/// An IPv4 packet with options behind its header.
+fn with_options(v4: &[u8], options: &[u8]) -> Vec<u8> {
+    let length = u16::from_be_bytes([v4[2], v4[3]]) + options.len() as u16;
+    let first = 0x45 + options.len() as u8 / 4;
+    [&[first, 0][..], &length.to_be_bytes(), &v4[4..20], options, &v4[20..]].concat()
+}
+
+#[test]
+fn options_of_ipv4_change_no_segment() {
+    let v4 = tcp().v4();
+    let plain = parse(101, &v4).expect("TCP").payload;
+    for options in [vec![1, 1, 1, 0], vec![0, 9, 9, 9], vec![148, 4, 0, 0], vec![7, 7, 4, 10, 0, 0, 1, 0]] {
+        assert_eq!(parse(101, &with_options(&v4, &options)).expect("TCP").payload, plain, "{options:?}");
     }
 }
 
