@@ -5,6 +5,7 @@
 A PATH is a capture, or a folder of captures; a folder's name is the name of the source in the table. tshark decodes the packets; what follows
 from their headers is computed here, from the definitions below and from none of pipefill's code. Ends with 1 where fewer flows agree than
 have to: bytes in 99.5 %, retransmissions in 98 %, time in all of them. docs/guide/captures.md explains the classes of differences.
+Flows with numbers that no TCP sends (forged or fuzzed) have no right figures: they are counted, by what is impossible, and not compared.
 
 bytes       the union of the sequence ranges of the payload: SYN, FIN, and what a RST carries are not in it
 retransmits segments whose payload was seen before, those that fill a hole and were sent after what follows the hole, SYN and FIN sent again;
@@ -37,6 +38,8 @@ FIN, SYN, RST, ACK = 1, 2, 4, 16
 COPY_NS = 20_000_000
 # Without an IP identification and without timestamps only what follows so soon that no sender can have sent it again is a copy.
 COPY_WITHOUT_ID_NS = 1_000_000
+# What has ended is forgotten after so long.
+ENDED_NS = 10_000_000_000
 # A clock that runs backwards by so much was set.
 SET_CLOCK_NS = 20_000_000
 # Nanoseconds since 1970 that fit in 63 bits: until 2262.
@@ -55,6 +58,8 @@ MARKS = (
     "window probes", "one direction", "before the first", "acknowledged and not captured", "acknowledged before", "holes", "partly new",
     "padding", "a hole in the capture or the path",
 )
+# No TCP sends such numbers: jumps of more than FAR, payload at or below the number of its SYN, another payload on a SYN that is sent again.
+IMPOSSIBLE = ("far sequence numbers", "payload below its SYN", "other payload on a SYN")
 # The least agreement, of the flows that both have.
 LEAST = {"bytes": 0.995, "retransmits": 0.98, "data_us": 1.0}
 
@@ -251,6 +256,7 @@ class Direction:
         self.peer_mss = None
         self.own_mss = None
         self.syn_seq = None
+        self.syn_length = 0
         self.fin_seq = None
         self.recent = {}
         self.heads = {}
@@ -277,13 +283,17 @@ class Direction:
         key = (packet.seq, packet.length, packet.flags, packet.ack, packet.window, packet.tsval, packet.tsecr)
         before = self.recent.setdefault(key, [])
         found = False
-        for ip_id, time in before:
+        for ip_id, time, layers in before:
             age = packet.time - time
-            if packet.is_v6 or packet.ip_id == 0 or not self.ids_vary:
+            # The same packet behind other tags or tunnels is the same however late the capture has it.
+            is_elsewhere = layers != packet.layers and packet.ip_id == ip_id and self.ids_vary
+            if is_elsewhere and packet.ip_id and not packet.is_v6:
+                found = True
+            elif packet.is_v6 or packet.ip_id == 0 or not self.ids_vary:
                 found |= 0 <= age < (COPY_NS if packet.tsval >= 0 else COPY_WITHOUT_ID_NS)
             else:
                 found |= packet.ip_id == ip_id and 0 <= age < COPY_NS
-        before.append((packet.ip_id, packet.time))
+        before.append((packet.ip_id, packet.time, packet.layers))
         return found
 
     def is_merged_copy(self, packet, start, end):
@@ -304,6 +314,12 @@ class Direction:
         rounds = 2 if packet.tsval >= 0 else 1
         return age < max(rounds * (self.rtt or 0), OVERTAKEN_NS)
 
+    def is_below_syn(self, packet):
+        """Whether payload is numbered as its SYN or before it. One byte asks whether the other end is there (RFC 9293 3.8.4)."""
+        if packet.flags & (SYN | RST) or packet.length <= 1 or self.syn_seq is None:
+            return False
+        return -FAR < signed(packet.seq - self.syn_seq) <= 0
+
     def take(self, packet):
         """The next packet of this end."""
         flow = self.flow
@@ -312,6 +328,9 @@ class Direction:
         for mark, is_so in (
             ("fragments", packet.is_fragment),
             ("data in a reset", packet.flags & RST and packet.length),
+            ("payload below its SYN", self.is_below_syn(packet)),
+            ("other payload on a SYN", packet.flags & SYN and packet.seq == self.syn_seq
+             and 0 < packet.length != self.syn_length > 0),
         ):
             if is_so:
                 flow.marks.add(mark)
@@ -319,7 +338,11 @@ class Direction:
         copied = (length or packet.flags & (SYN | FIN)) and self.is_copy(packet)
         if packet.flags & SYN:
             flow.syn_again += self.syn_seq == packet.seq and not copied
-            self.syn_seq = packet.seq
+            if self.syn_seq not in (None, packet.seq) and not self.ranges.starts:
+                # Of several answers to a SYN the other end acknowledges one.
+                self.near, self.near_raw, self.next, self.acked = packet.seq, packet.seq, None, None
+                start = packet.seq
+            self.syn_seq, self.syn_length = packet.seq, packet.length or self.syn_length
             self.own_mss = packet.mss or DEFAULT_MSS
             start += 1
         is_fin_again = bool(packet.flags & FIN and self.fin_seq == start + length)
@@ -419,19 +442,30 @@ class Direction:
 
 
 def connections(packets):
-    """The packets of each connection: a SYN with another number opens the next one between the same ends."""
+    """The packets of each connection: a SYN with another number, or after the end of an open one, opens the next one between the same ends."""
     opened, latest = [], {}
     for found in packets:
         ends = frozenset((found.source, found.destination))
         is_first = found.flags & (SYN | ACK) == SYN
         packets_of_it, syns = latest.get(ends, (None, None))
-        if packets_of_it is None or is_first and syns.get(found.source, found.seq) != found.seq:
+        is_other = packets_of_it is not None and syns.get(found.source, found.seq) != found.seq
+        if packets_of_it is None or is_first and (is_other or has_ended(packets_of_it, found)):
             packets_of_it, syns = latest[ends] = ([], {})
             opened.append(packets_of_it)
         # Without a SYN, the first number that its end used stands for it: another SYN has another one.
         syns.setdefault(found.source, found.seq)
         packets_of_it.append(found)
     return opened
+
+
+def has_ended(packets, syn):
+    """Whether a connection was open and is not any more when `syn` comes, which is no copy of its own."""
+    was_answered = any(found.source != syn.source and found.flags & (ACK | RST) == ACK for found in packets)
+    was_reset = any(found.flags & RST for found in packets)
+    fins = {found.source for found in packets if found.flags & FIN}
+    sent = [found.time for found in packets if found.source == syn.source and found.flags & SYN]
+    is_no_copy = was_answered and bool(sent) and syn.time - sent[-1] >= COPY_NS
+    return (was_reset or len(fins) == 2) and (is_no_copy or syn.time - packets[-1].time > ENDED_NS)
 
 
 def flows(packets):
@@ -457,7 +491,7 @@ def flows(packets):
             # From the SYN to the first segment of its sender that acknowledges: the round trip of the whole path, wherever it was captured.
             if own.rtt is None and own.syn_time is not None and found.flags & (SYN | RST | ACK) == ACK:
                 peer.rtt = own.rtt = found.time - own.syn_time
-            if found.flags & ACK:
+            if found.flags & (ACK | RST) == ACK:
                 acked = peer.unwrap(found.ack)
                 if peer.acked is None or acked > peer.acked:
                     peer.acked = acked
@@ -526,7 +560,7 @@ def compare(path, program, cache):
     found = flows(packets)
     result = {
         "path": str(path), "tcp": len(packets), "flows": len(found), "matched": 0, "differences": [], "not_read": [],
-        "same": Counter(), "compared": Counter(), "failed": told is None,
+        "same": Counter(), "compared": Counter(), "failed": told is None, "impossible": Counter(),
     }
     if told is None:
         return result
@@ -534,7 +568,9 @@ def compare(path, program, cache):
     result["matched"] = len(matched)
     was_set = bool(told.get("backward_times") and told["backward_times"]["set_back"])
     for flow, other in matched:
-        for name in FIGURES:
+        impossible = next((mark for mark in IMPOSSIBLE if mark in flow.marks), None)
+        result["impossible"][impossible] += impossible is not None
+        for name in FIGURES if impossible is None else ():
             # Without `data_us` it is a version in which the span ended with the last packet.
             theirs = other.get(name, other.get("span_us")) if name == "data_us" else other.get(name)
             right = getattr(flow, name)
@@ -622,6 +658,9 @@ def print_results(sources, results):
         shares = " ".join(f"{100 * share(total, figure):7.2f}%" for figure in FIGURES)
         print(f"{name:32} {total['captures']:8} {total['tcp']:8} {total['flows']:7} {total['matched']:7} {shares}"
               + (f"  {total['failed']} not read" if total["failed"] else ""))
+    print("\nnot compared: numbers that no TCP sends")
+    for why, count in sum((result["impossible"] for result in results), Counter()).items():
+        print(f"{count:7}  {why}")
     entries = [entry for result in results for entry in result["differences"] + result["not_read"]]
     classes = Counter((entry["figure"], entry["class"]) for entry in entries)
     print("\ndifferences")
