@@ -252,16 +252,15 @@ mod tests {
         steady(&(0..20).map(span).collect::<Vec<_>>(), &STANDARD)
     }
 
+    fn sample(t_us: u64, unacked_bytes: u64, path_rtt_us: u32) -> PacketSample {
+        let path_rtt_us = Some(path_rtt_us);
+        PacketSample { t_us, unacked_bytes, mss_bytes: 1460, path_rtt_us, ..PacketSample::default() }
+    }
+
     #[test]
     fn of_a_connection_that_is_open_for_years_those_rounds_count_in_which_something_came() {
         const YEAR_US: u64 = 31_536_000_000_000;
-        let at = |t_us, unacked_bytes| PacketSample {
-            t_us,
-            unacked_bytes,
-            mss_bytes: 1460,
-            path_rtt_us: Some(1_000),
-            ..PacketSample::default()
-        };
+        let at = |t_us, unacked_bytes| sample(t_us, unacked_bytes, 1_000);
         let bursts = [(10, 100_000), (2_000, 200_000), (3_000, 210_000), (4_000, 310_000), (9_000, 320_000)];
         let mut samples: Vec<PacketSample> = bursts.map(|(t_us, bytes)| at(t_us, bytes)).to_vec();
         let fallen = fallen_share(&samples, &STANDARD);
@@ -272,13 +271,7 @@ mod tests {
 
     #[test]
     fn a_syn_that_is_outstanding_is_no_flight() {
-        let at = |t_us, unacked_bytes| PacketSample {
-            t_us,
-            unacked_bytes,
-            mss_bytes: 1460,
-            path_rtt_us: Some(86_000),
-            ..PacketSample::default()
-        };
+        let at = |t_us, unacked_bytes| sample(t_us, unacked_bytes, 86_000);
         let samples = [at(0, 1), at(86_000, 0), at(190_000, 0), at(190_100, 1460)];
         assert_eq!(fallen_share(&samples, &STANDARD).to_bits(), 0.0_f64.to_bits());
     }
