@@ -152,7 +152,8 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
     Ok((header[9], carried))
 }
 
-/// Whether each of an IPv4 header's options has a length that it may have (RFC 791 3.1, RFC 1108 2.1): no receiver takes a packet with others.
+/// Whether each of an IPv4 header's options has a length that it may have (RFC 791 3.1, RFC 1108 2.1). Linux refuses short routes and timestamps
+/// (`ip_options_compile()`), and takes a short security option; tshark dissects nothing behind one.
 #[cold]
 fn are_options(mut bytes: &[u8]) -> bool {
     const END: u8 = 0;
